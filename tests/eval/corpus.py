@@ -7,7 +7,7 @@ import msgspec
 import turbohtml
 
 from gossamer.content.charset import decode
-from gossamer.content.html_tree import PageReader
+from gossamer.content.html_tree import HtmlTree
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "docs"
 MAX_PAGES = 1_200
@@ -55,4 +55,4 @@ def _page(name: str, body: bytes) -> ManualPage:
 
 
 def _text(body: bytes) -> str:
-    return PageReader(decode(body).text).take_run()
+    return HtmlTree(decode(body).text).take_unspaced_text()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gossamer.content.charset import decode
-from gossamer.content.html_tree import PageReader
+from gossamer.content.html_tree import HtmlTree
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for, shingles_of, sketch, words_of
 from gossamer.policy.similarity import estimated_similarity
 
@@ -22,7 +22,7 @@ def page_text() -> str:
     """Return the text of the page of the PostgreSQL manual that is nearest to 15 kB."""
     pages = sorted(SITE.glob("*.html"))
     nearest = min(pages, key=lambda path: abs(path.stat().st_size - PAGE_BYTES))
-    return PageReader(decode(nearest.read_bytes(), "utf-8").text).take_run()
+    return HtmlTree(decode(nearest.read_bytes(), "utf-8").text).take_unspaced_text()
 
 
 def cpu_us(work: Callable[[], object]) -> float:

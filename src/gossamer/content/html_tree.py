@@ -176,7 +176,7 @@ _MAX_META_LENGTH: Final = 1_000
 _WHITE_SPACE: Final = "\t\n\f\r "
 
 
-class PageReader:
+class HtmlTree:
     """The contents of a page, from its tree, as written.
 
     With markers, only the links between them count.
@@ -225,7 +225,7 @@ class PageReader:
         """Return the visible text. The tree cannot be used afterwards."""
         return self._as_written(visible_text(self._document, is_renamed=self._is_renamed))
 
-    def take_run(self) -> str:
+    def take_unspaced_text(self) -> str:
         """Return the visible text as one run of characters, in a third of the time.
 
         Words with only a tag between them run together.
@@ -333,7 +333,7 @@ class PageReader:
         return as_written(text) if self._is_renamed else text
 
 
-_Handler: TypeAlias = Callable[[PageReader, Element], None]
+_Handler: TypeAlias = Callable[[HtmlTree, Element], None]
 """What is done with an element of a page."""
 
 
@@ -347,7 +347,7 @@ def _links_for(follow: frozenset[LinkKind]) -> Mapping[str, LinkKind]:
 @cache
 def _handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, _Handler]:
     """Return what is done with which other elements."""
-    reader = PageReader
+    reader = HtmlTree
     handlers: dict[str, _Handler] = {
         "base": reader.note_base,
         "meta": reader.note_meta,

@@ -200,7 +200,7 @@ _UNKNOWN: Final = Url("")
 _NOWHERE: Final[Mapping[str, Url | None]] = MappingProxyType({})
 
 
-class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class PageLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A link of a page."""
 
     href: str
@@ -220,15 +220,15 @@ class PageLinks(msgspec.Struct, frozen=True, dict=True):
     kinds: Sequence[LinkKind] = ()
     leading_to: Mapping[str, Url | None] = {}
     """Where links without their fragments lead; others are left out."""
-    before: tuple[FoundLink, ...] = ()
+    before: tuple[PageLink, ...] = ()
     """Those of the header."""
-    after: tuple[FoundLink, ...] = ()
+    after: tuple[PageLink, ...] = ()
 
     @cached_property
-    def all(self) -> tuple[FoundLink, ...]:
+    def all(self) -> tuple[PageLink, ...]:
         """Every link."""
         found = [
-            FoundLink(href[:MAX_URL_LENGTH], self.leading_to[target], kind)
+            PageLink(href[:MAX_URL_LENGTH], self.leading_to[target], kind)
             for href, kind in zip(self.hrefs, self.kinds, strict=True)
             if (target := href.partition("#")[0]) in self.leading_to
         ]
@@ -304,7 +304,7 @@ def resolve_links(
 
 def links_in_header(
     headers: Headers, page: Url, follow: frozenset[LinkKind]
-) -> tuple[FoundLink, ...]:
+) -> tuple[PageLink, ...]:
     """Return the links of the Link header; they are relative to the page, whatever its base."""
     if LinkKind.HEADER not in follow or not (values := headers.get_all("link")):
         return ()
@@ -312,7 +312,7 @@ def links_in_header(
     for link in header_links(values):
         kind = kind_of_relation(link.rel, link.preloaded_as)
         if kind is not None and kind in follow:
-            found.append(FoundLink(link.target[:MAX_URL_LENGTH], resolve(link.target, page), kind))
+            found.append(PageLink(link.target[:MAX_URL_LENGTH], resolve(link.target, page), kind))
     return tuple(found)
 
 

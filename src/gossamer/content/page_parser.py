@@ -12,7 +12,7 @@ import xxhash
 
 from gossamer.content.links import (
     MAX_REDIRECT_S,
-    FoundLink,
+    PageLink,
     PageLinks,
     Refresh,
     ResolvedLinks,
@@ -22,7 +22,7 @@ from gossamer.content.links import (
     resolve_links,
 )
 from gossamer.content.markers import Markers
-from gossamer.content.similarity import sketch, wording
+from gossamer.content.similarity import sketch, text_template_hash
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Url
 from gossamer.model.content_kinds import ContentKind, LinkKind
@@ -32,13 +32,13 @@ from gossamer.policy.similarity import Sketch
 from gossamer.urls import MAX_URL_LENGTH, resolve
 
 if TYPE_CHECKING:
-    from gossamer.content.html_tree import PageReader
+    from gossamer.content.html_tree import HtmlTree
 
 MAX_READ_BYTES: Final = 10_000_000
 """The rest of a page is ignored: the tree of a hostile page takes forty times its size."""
 
 
-class AnalysisRules(msgspec.Struct, frozen=True):
+class ParseRules(msgspec.Struct, frozen=True):
     """What one crawl wants of its pages."""
 
     markers: Markers | None = None
@@ -53,7 +53,7 @@ class AnalysisRules(msgspec.Struct, frozen=True):
     """Whether the visible text is wanted."""
 
 
-_USUAL_RULES: Final = AnalysisRules()
+_USUAL_RULES: Final = ParseRules()
 _NO_HEADERS: Final = Headers()
 
 
@@ -93,24 +93,24 @@ class ParsedPage(msgspec.Struct, kw_only=True):
     """The visible words with one space between them, if they are wanted."""
     sketch: Sketch | None = None
     """For recognising similar pages; None if only identical content counts."""
-    wording: int = 0
+    text_template_hash: int = 0
     """For recognising pages that repeat each other in all but numbers; 0 if it is not wanted."""
 
     @property
-    def links(self) -> tuple[FoundLink, ...]:
+    def links(self) -> tuple[PageLink, ...]:
         """All links in their order, repeated ones too."""
         return self.page_links.all
 
 
-class Analyser:
+class PageParser:
     """Parses the pages of one crawl, which share a cache of resolved links."""
 
-    def __init__(self, rules: AnalysisRules) -> None:
+    def __init__(self, rules: ParseRules) -> None:
         self.rules = rules
         self._resolved = ResolvedLinks()
 
-    def analyse(self, page: RawPage, *, with_wording: bool = False) -> ParsedPage:
-        """Return the parsed page; `with_wording` takes longer than all the rest."""
+    def parse(self, page: RawPage, *, with_template_hash: bool = False) -> ParsedPage:
+        """Return the parsed page; `with_template_hash` takes longer than all the rest."""
         rules, label = self.rules, parse_content_type(page.content_type)
         kind = kind_of(label, page.body, rules.accept)
         parsed = ParsedPage(kind=kind, digest=xxhash.xxh3_128_digest(page.body))
@@ -125,22 +125,24 @@ class Analyser:
         if kind is ContentKind.TEXT:
             parsed.page_links = PageLinks(before=in_header)
         else:
-            tree = html_tree.PageReader(source, rules.markers, rules.follow)
+            tree = html_tree.HtmlTree(source, rules.markers, rules.follow)
             self._read(tree, page, in_header, parsed)
         threshold = 1.0 if rules.similarity is None else rules.similarity
-        if threshold < 1 or with_wording:
-            run = tree.take_run() if tree else source
+        if threshold < 1 or with_template_hash:
+            run = tree.take_unspaced_text() if tree else source
             parsed.sketch = sketch(run, threshold) if run and threshold < 1 else None
-            parsed.wording = wording(run, page.url) if run and with_wording else 0
+            parsed.text_template_hash = (
+                text_template_hash(run, page.url) if run and with_template_hash else 0
+            )
         if rules.with_text:
             parsed.text = html_tree.with_single_spaces(tree.take_text() if tree else source)
         return parsed
 
     def _read(
         self,
-        tree: "PageReader",
+        tree: "HtmlTree",
         page: RawPage,
-        in_header: tuple[FoundLink, ...],
+        in_header: tuple[PageLink, ...],
         parsed: ParsedPage,
     ) -> None:
         """Take from the tree all but the text."""
@@ -164,16 +166,16 @@ def parse(
     *,
     url: Url,
     content_type: str | None,
-    rules: AnalysisRules = _USUAL_RULES,
+    rules: ParseRules = _USUAL_RULES,
     headers: Headers = _NO_HEADERS,
 ) -> ParsedPage:
     """Return one parsed page; `content_type` is the value of the header."""
-    return Analyser(rules).analyse(RawPage(url, content_type, body, headers))
+    return PageParser(rules).parse(RawPage(url, content_type, body, headers))
 
 
 def _judge_refresh(
-    headers: Headers, in_page: Refresh | None, base: Url, rules: AnalysisRules
-) -> tuple[tuple[FoundLink, ...], Url | None]:
+    headers: Headers, in_page: Refresh | None, base: Url, rules: ParseRules
+) -> tuple[tuple[PageLink, ...], Url | None]:
     """Return the link of a refresh, or where it leads if it comes at once: then it is a redirect.
 
     That of the header goes before that of the page, as in browsers. A page that is to be replaced
@@ -188,7 +190,7 @@ def _judge_refresh(
     if refresh.seconds <= MAX_REDIRECT_S:
         return (), target
     # Markers are about the content of a page, and this is about the page.
-    link = FoundLink(refresh.target[:MAX_URL_LENGTH], target, LinkKind.REFRESH)
+    link = PageLink(refresh.target[:MAX_URL_LENGTH], target, LinkKind.REFRESH)
     return () if rules.markers else (link,), None
 
 

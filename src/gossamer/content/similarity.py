@@ -194,18 +194,18 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-MAX_OWN_BYTES: Final = 500_000
+MAX_SAMPLED_BYTES: Final = 500_000
 """The rest of a page is ignored: to find its own content takes up to 0.12 s for so much."""
 
 
-def own_sample(body: bytes, content_type: str | None) -> bytes:
+def main_content_sample(body: bytes, content_type: str | None) -> bytes:
     """Return the sample of the own content of a page; empty if it has none, or too little."""
-    return sample(own_text(body, content_type))
+    return sample(main_content_text(body, content_type))
 
 
-def own_text(body: bytes, content_type: str | None) -> str:
+def main_content_text(body: bytes, content_type: str | None) -> str:
     """Return the text of the own content of a page; empty if it has none."""
-    body, label = body[:MAX_OWN_BYTES], parse_content_type(content_type)
+    body, label = body[:MAX_SAMPLED_BYTES], parse_content_type(content_type)
     kind = kind_of(label, body)
     if not kind.is_page:
         return ""
@@ -244,7 +244,7 @@ _LOWER_LETTERS: Final = bytes(
 """Letters in lower case, and spaces for all other signs that are ASCII."""
 
 
-def wording(text: str, url: Url) -> int:
+def text_template_hash(text: str, url: Url) -> int:
     """Return a number that pages with the same words have in common; 0: too few to tell."""
     run = b" " + b" ".join(_words(text[:MAX_TEMPLATE_CHARACTERS])) + b" "
     for word in {*_words(url[:MAX_URL_CHARACTERS])}:

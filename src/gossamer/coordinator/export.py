@@ -171,7 +171,7 @@ class Export:
         )
         specs = wishes.specs(folder)
         check_places(specs)
-        self._writer = writer = OutputWriter(specs, stored.analysis_rules(), start=start)
+        self._writer = writer = OutputWriter(specs, stored.parse_rules(), start=start)
         writer.stopped = self._stopped
         return writer
 

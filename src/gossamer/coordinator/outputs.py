@@ -355,7 +355,7 @@ def _begin(
 ) -> OutputsAtWork:
     folder = _folder(plan, stack)
     if plan.options.store.scheme == "memory":
-        return InProcessOutputs(opened, OutputWriter(wishes.specs(folder), plan.analysis_rules()))
+        return InProcessOutputs(opened, OutputWriter(wishes.specs(folder), plan.parse_rules()))
 
     ResultDirectory(plan.directory, CrawlOwner(opened.identity, plan.name)).mark()
     folder.mkdir(exist_ok=True)

@@ -26,7 +26,7 @@ from gossamer.config import (
 )
 from gossamer.config.host_table import HostTables, shown_table
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import AnalysisRules
+from gossamer.content.page_parser import ParseRules
 from gossamer.download.host_settings import HostSettings
 from gossamer.frontier.hosts import HostLimitRule, depth_limit
 from gossamer.frontier.leases import Budget
@@ -217,10 +217,10 @@ class StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
         scopes = scope_finder(self.host_table)
         return scope if scopes is None else with_host_scopes(scope, starts, scopes, more=more)
 
-    def analysis_rules(self) -> AnalysisRules:
+    def parse_rules(self) -> ParseRules:
         """Return how kept pages are read."""
         accepted = accepted_kinds(self.accept)
-        return AnalysisRules(
+        return ParseRules(
             markers=Markers.parse(self.markers) if self.markers else None,
             follow=kinds_to_follow(self.follow, accepted),
             accept=accepted,
@@ -406,9 +406,9 @@ class Plan:
         ruled = (rule.connections or 1 for rule in limit_rules(self._hosts))
         return max(self.options.host_connections, *ruled, 1)
 
-    def analysis_rules(self) -> AnalysisRules:
+    def parse_rules(self) -> ParseRules:
         """Return how pages are read."""
-        return AnalysisRules(
+        return ParseRules(
             markers=self.markers,
             similarity=self.options.similarity,
             follow=kinds_to_follow(self.options.follow, self.accepted),

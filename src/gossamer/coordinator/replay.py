@@ -143,7 +143,7 @@ class Replay:
                 if not progress.is_due(record.id):
                     continue
                 records: Sequence[Record] = ()
-                if (page := await read_page(reader, record, plan.analysis_rules())) is None:
+                if (page := await read_page(reader, record, plan.parse_rules())) is None:
                     expired += 1
                 else:
                     records = (await runner.deliver(page)).records

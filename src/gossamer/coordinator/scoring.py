@@ -6,11 +6,11 @@ import msgspec
 import pycurl
 
 from gossamer.coordinator.plan import Plan
+from gossamer.download.answer import HeaderReader
 from gossamer.download.connections import HandlePool
 from gossamer.download.curl_errors import CurlFailure
-from gossamer.download.lookups import direct
+from gossamer.download.lookups import connect_by_table
 from gossamer.download.options import FetchOptions
-from gossamer.download.verdict import HeaderReader
 from gossamer.frontier.contract import FrontierClient
 from gossamer.frontier.scorers import SafeScorer, Scorer, load
 from gossamer.frontier.scorers.contract import ScorerReport
@@ -65,7 +65,7 @@ class PageRankHttp:
             return None if len(body) <= MAX_ANSWER_BYTES else _END
 
         _put(question, curl)
-        if self._dns is not None and not direct(curl, Url(question.url), self._dns):
+        if self._dns is not None and not connect_by_table(curl, Url(question.url), self._dns):
             self._handles.give_back(curl)
             raise ConnectionError("its name is not in the table")
         curl.setopt(pycurl.HEADERFUNCTION, on_header)

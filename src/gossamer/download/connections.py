@@ -1,4 +1,4 @@
-"""The lanes of a client: for each kind of requests its handles, and connections of its own.
+"""The groups of a client: for each kind of requests its handles, and connections of its own.
 
 libcurl compares some of what makes up a connection before it uses one again, and which depends on
 its version. Here, connections with different settings are in different hands from the start.
@@ -25,7 +25,7 @@ from gossamer.download.request_settings import (
 from gossamer.model import Url
 from gossamer.urls import authority
 
-Ends: TypeAlias = tuple[str, int, str, int]
+Endpoints: TypeAlias = tuple[str, int, str, int]
 """The local and the remote end of a connection, each as address and port."""
 
 _TCP_INFO: Final[int | None] = getattr(socket, "TCP_INFO", None)
@@ -37,13 +37,13 @@ class ConnectionSockets:
     """The sockets of a client's connections, by their ends."""
 
     def __init__(self) -> None:
-        self._sockets: dict[Ends, tuple[int, select.poll]] = {}
-        self._answers: dict[Ends, int] = {}
+        self._sockets: dict[Endpoints, tuple[int, select.poll]] = {}
+        self._answers: dict[Endpoints, int] = {}
         """The bytes of answers that have ended, for each connection that requests share."""
-        self._ends: dict[int, Ends] = {}
+        self._ends: dict[int, Endpoints] = {}
         """The same, the other way round: a descriptor that is used again replaces its old entry."""
 
-    def note(self, ends: Ends, opened: list[int]) -> None:
+    def note(self, ends: Endpoints, opened: list[int]) -> None:
         """Note that a new connection has one of these sockets, the others having failed."""
         fd = opened[-1] if len(opened) == 1 else _with_port(opened, ends[1])
         previous = self._ends.get(fd)
@@ -55,27 +55,27 @@ class ConnectionSockets:
         self._ends[fd] = ends
         self._sockets[ends] = fd, poll
 
-    def share(self, ends: Ends) -> None:
+    def share(self, ends: Endpoints) -> None:
         """Note that a connection is one of HTTP/2: there, a server may send at any time."""
         if ends in self._sockets and ends not in self._answers:
             self._sockets[ends] = self._sockets[ends][0], select.poll()
             self._answers[ends] = 0
 
-    def is_shared(self, ends: Ends) -> bool:
+    def is_shared(self, ends: Endpoints) -> bool:
         """Return whether a connection is one that requests share."""
         return ends in self._answers
 
-    def note_answer(self, ends: Ends, size: int) -> None:
+    def note_answer(self, ends: Endpoints, size: int) -> None:
         """Note that an answer of so many bytes has ended on a connection that requests share."""
         if ends in self._answers:
             self._answers[ends] += size
 
-    def is_quiet(self, ends: Ends) -> bool:
+    def is_quiet(self, ends: Endpoints) -> bool:
         """Return whether a connection is known and nothing waits there to be read, nor its end."""
         known = self._sockets.get(ends)
         return known is not None and not known[1].poll(0)
 
-    def received(self, ends: Ends) -> int | None:
+    def received(self, ends: Endpoints) -> int | None:
         """Return how many bytes a connection has received; None where that is not known.
 
         Only Linux tells. Of HTTP/2, what belongs to answers that have ended is not counted.
@@ -203,7 +203,7 @@ MAX_ORIGINS = 10_000
 """Of how many origins it is remembered which settings they have."""
 
 
-class Lane:
+class ConnectionGroup:
     """One kind of requests: how they are made, handles for them, and their connections."""
 
     def __init__(self, settings: RequestSettings, handles: HandlePool, multi: Multi) -> None:
@@ -212,15 +212,15 @@ class Lane:
         self.multi = multi
 
 
-class Lanes:
-    """All lanes of a client; without rules there is one, for every request."""
+class ConnectionGroups:
+    """All groups of a client; without rules there is one, for every request."""
 
     def __init__(self, options: FetchOptions, settings_for: SettingsFor | None) -> None:
         self._options = options
         self._settings_for = settings_for
         self._multis: dict[ConnectionSettings, Multi] = {}
-        self._lanes: dict[RequestSettings, Lane] = {}
-        self._of_origins: dict[tuple[str, Accept], Lane] = {}
+        self._groups: dict[RequestSettings, ConnectionGroup] = {}
+        self._of_origins: dict[tuple[str, Accept], ConnectionGroup] = {}
         self._plain = self._open(PLAIN)
 
     @property
@@ -228,35 +228,37 @@ class Lanes:
         """Whether they are closed."""
         return self._plain.multi.closed
 
-    def choose(self, url: Url, accept: Accept) -> Lane:
-        """Return the lane for a request."""
+    def choose(self, url: Url, accept: Accept) -> ConnectionGroup:
+        """Return the group for a request."""
         if self._settings_for is None:
             return self._plain
         key = authority(url), accept
-        lane = self._of_origins.get(key)
-        if lane is None:
+        group = self._of_origins.get(key)
+        if group is None:
             settings = self._settings_for(url)
             # What accepts anything is robots.txt, which is for everybody.
-            lane = self._open(settings.without_secrets() if accept is Accept.ANYTHING else settings)
+            if accept is Accept.ANYTHING:
+                settings = settings.without_secrets()
+            group = self._open(settings)
             if len(self._of_origins) >= MAX_ORIGINS:
                 self._of_origins.clear()
-            self._of_origins[key] = lane
-        return lane
+            self._of_origins[key] = group
+        return group
 
     def close(self) -> None:
         """Close every connection; whoever waits for a transfer is cancelled."""
         for multi in self._multis.values():
             multi.close()
-        for lane in self._lanes.values():
-            lane.handles.close()
+        for group in self._groups.values():
+            group.handles.close()
 
-    def _open(self, settings: RequestSettings) -> Lane:
-        lane = self._lanes.get(settings)
-        if lane is None:
+    def _open(self, settings: RequestSettings) -> ConnectionGroup:
+        group = self._groups.get(settings)
+        if group is None:
             multi = self._multis.get(settings.connection)
             if multi is None:
                 multi = self._multis[settings.connection] = Multi(self._options.connections)
-            lane = self._lanes[settings] = Lane(
+            group = self._groups[settings] = ConnectionGroup(
                 settings, HandlePool(self._options, settings), multi
             )
-        return lane
+        return group

@@ -53,7 +53,7 @@ def _leads_somewhere(given: object) -> bool:
     return True
 
 
-def direct(curl: pycurl.Curl, url: Url, table: NameTable) -> bool:
+def connect_by_table(curl: pycurl.Curl, url: Url, table: NameTable) -> bool:
     """Make the handle connect where the table says; return False if the host is not in it.
 
     A host that is an IP address needs no lookup.

@@ -187,7 +187,7 @@ class RobotsCache:
         """Return the rules of the URL's authority; None while they are unreachable."""
         return (await self._state(url, allowance or Allowance())).rules
 
-    def promise(self, url: Url, verdict: RobotsVerdict) -> None:
+    def remember_verdict(self, url: Url, verdict: RobotsVerdict) -> None:
         """Remember the verdict on a URL that waits for its turn, also if its rules are forgotten.
 
         Otherwise the file might be fetched again and again, and the page never, where there are
@@ -197,7 +197,7 @@ class RobotsCache:
         if len(self._promises) > MAX_PROMISES:
             del self._promises[next(iter(self._promises))]
 
-    def known(self, url: Url) -> RobotsVerdict | None:
+    def known_verdict(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without a request or waiting."""
         promised, until = self._promises.pop(url, (None, 0.0)) if self._promises else (None, 0.0)
         state = self._fresh(authority(url))

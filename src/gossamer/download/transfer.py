@@ -14,13 +14,13 @@ import msgspec
 import pycurl
 
 from gossamer.download.address_slots import AddressSlots
+from gossamer.download.answer import BodyUse, HeaderReader, HeaderVerdict, content_length, judge
 from gossamer.download.body import Body
-from gossamer.download.connections import ConnectionSockets, Ends
+from gossamer.download.connections import ConnectionSockets, Endpoints
 from gossamer.download.curl_errors import CurlFailure, cause_of, explained, is_break, is_ours
 from gossamer.download.large_bodies import BodyRoom
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.request_settings import PLAIN, RequestSettings, page_fields, request_bytes
-from gossamer.download.verdict import BodyUse, HeaderReader, HeaderVerdict, content_length, judge
 from gossamer.model import Cause, Exchange, Headers, Outcome, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
@@ -106,7 +106,7 @@ class Transfer:
         """The address that has no slot for it."""
         self._opened: list[int] = []
         """The sockets that were opened since the request was last sent."""
-        self._ends: Ends = ("", 0, "", 0)
+        self._ends: Endpoints = ("", 0, "", 0)
         self._is_on_kept = False
         self._is_kept_lost = False
         self.was_sent = False

@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.content.lazy_document import LazyDocument
-from gossamer.content.page_parser import AnalysisRules, header_language, parse
+from gossamer.content.page_parser import ParseRules, header_language, parse
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Page, Url
 from gossamer.stores.reading import Arrival, CrawlReader, KeptAnswer
@@ -18,7 +18,7 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
 
 
 async def read_page(
-    reader: CrawlReader, record: PageRecord, rules: AnalysisRules, reading: Reading | None = None
+    reader: CrawlReader, record: PageRecord, rules: ParseRules, reading: Reading | None = None
 ) -> Page | None:
     """Return a kept page; None if its body has expired.
 
@@ -34,7 +34,7 @@ def page_of(
     record: PageRecord,
     answer: KeptAnswer,
     arrival: Arrival,
-    rules: AnalysisRules,
+    rules: ParseRules,
     reading: Reading | None = None,
 ) -> Page:
     """Return a page from what was kept of it, read by the rules of its crawl."""
@@ -67,7 +67,7 @@ def page_of(
 
 
 def _read(
-    body: bytes, url: Url, content_type: str | None, headers: Headers, rules: AnalysisRules
+    body: bytes, url: Url, content_type: str | None, headers: Headers, rules: ParseRules
 ) -> Reading:
     parsed = parse(body, url=url, content_type=content_type, rules=rules, headers=headers)
     return Reading(parsed.page_links.targets(), parsed.language or header_language(headers))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from gossamer.content.page_parser import Analyser, AnalysisRules
+from gossamer.content.page_parser import PageParser, ParseRules
 from gossamer.download.client import Client
 from gossamer.frontier.contract import FrontierClient, Settlement
 from gossamer.model import Event, Response
@@ -38,7 +38,7 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     ignored_robots: frozenset[str] = frozenset()
     sitemaps: SitemapReader | None = None
     """None: there are none."""
-    analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
+    page_parser: PageParser = msgspec.field(default_factory=lambda: PageParser(ParseRules()))
     in_hand: PagesInHand = msgspec.field(default_factory=PagesInHand)
     """The pages that are read and shown to modules just now."""
     failures: HostFailures = msgspec.field(default_factory=HostFailures)

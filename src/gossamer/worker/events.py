@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from gossamer.content.links import FoundLink
+from gossamer.content.links import PageLink
 from gossamer.content.page_parser import ParsedPage
 from gossamer.frontier.contract import Settled, Settlement, Task
 from gossamer.model import Event, EventKind, Outcome
@@ -47,7 +47,7 @@ def tell_page(
 def tell_links(
     watch: Watch,
     settlement: Settlement,
-    links: Iterable[FoundLink],
+    links: Iterable[PageLink],
     link_filter: LinkFilter,
     settled: Settled,
 ) -> None:

@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from gossamer.content.page_parser import Analyser, AnalysisRules, ParsedPage, RawPage
-from gossamer.content.similarity import own_sample
+from gossamer.content.page_parser import PageParser, ParsedPage, ParseRules, RawPage
+from gossamer.content.similarity import main_content_sample
 from gossamer.frontier.contract import KeptPage
 from gossamer.model import Response
 from gossamer.stores.bodies.content import ContentPacker
@@ -24,23 +24,23 @@ HUGE_BYTES: Final = 1_000_000
 class LargePages:
     """Reads large pages; the thread is there from the first of them on."""
 
-    def __init__(self, rules: AnalysisRules) -> None:
-        self._analyser = Analyser(rules)  # its cache of links is for one thread
+    def __init__(self, rules: ParseRules) -> None:
+        self._page_parser = PageParser(rules)  # its cache of links is for one thread
         self._packer, self._packer_of_thread = ContentPacker(), ContentPacker()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large-pages")
 
-    async def analyse(self, page: RawPage, *, with_wording: bool = False) -> ParsedPage:
+    async def parse(self, page: RawPage, *, with_template_hash: bool = False) -> ParsedPage:
         """Return a parsed page."""
         loop = asyncio.get_running_loop()
-        analyse = partial(self._analyse, page, with_wording=with_wording)
-        return await loop.run_in_executor(self._thread, analyse)
+        parse = partial(self._parse, page, with_template_hash=with_template_hash)
+        return await loop.run_in_executor(self._thread, parse)
 
-    async def own_sample(self, body: bytes, content_type: str | None) -> bytes:
+    async def main_content_sample(self, body: bytes, content_type: str | None) -> bytes:
         """Return the sample of the own content of a page of any size."""
         if len(body) <= LARGE_BYTES:
-            return own_sample(body, content_type)
+            return main_content_sample(body, content_type)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, own_sample, body, content_type)
+        return await loop.run_in_executor(self._thread, main_content_sample, body, content_type)
 
     async def kept(self, response: Response, parsed: ParsedPage, fetched_at: float) -> KeptPage:
         """Return a page of any size as it is kept, without its number."""
@@ -49,11 +49,11 @@ class LargePages:
         pack = partial(kept_page, self._packer_of_thread, response, parsed, fetched_at)
         return await asyncio.get_running_loop().run_in_executor(self._thread, pack)
 
-    def _analyse(self, page: RawPage, *, with_wording: bool) -> ParsedPage:
-        analysis = self._analyser.analyse(page, with_wording=with_wording)
+    def _parse(self, page: RawPage, *, with_template_hash: bool) -> ParsedPage:
+        parsed = self._page_parser.parse(page, with_template_hash=with_template_hash)
         if len(page.body) > HUGE_BYTES:
             give_back_memory()
-        return analysis
+        return parsed
 
 
 UNUSED_BYTES: Final = 8_000_000

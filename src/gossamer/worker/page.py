@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from gossamer.content.page_parser import ParsedPage
-from gossamer.content.similarity import MAX_OWN_BYTES
+from gossamer.content.similarity import MAX_SAMPLED_BYTES
 from gossamer.download.body import CodingError
 from gossamer.frontier.contract import (
     THIS_PAGE,
@@ -106,7 +106,7 @@ async def read_own_contents(
     unread: tuple[int, ...],
 ) -> dict[int, bytes]:
     """Return the samples of own contents: this page's, and those of others that can be read."""
-    sample = large_pages.own_sample
+    sample = large_pages.main_content_sample
     own = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
     if not own[THIS_PAGE]:
         return own  # it is similar to none of them
@@ -132,7 +132,7 @@ async def _first_bytes(bodies: BodyReader, stored: StoredBody) -> bytes | None:
     if stored.content is None:
         return None
     try:
-        return read_content(await bodies.read(stored.content)).first(MAX_OWN_BYTES)
+        return read_content(await bodies.read(stored.content)).first(MAX_SAMPLED_BYTES)
     except (CodingError, CrawlError):  # it is damaged, which `verify` tells, or out of reach
         return None
 

@@ -31,7 +31,7 @@ class Pipeline:
         self._context = context
         self._robots = RobotsCheck(context)
         self._fetcher = PageFetcher(context)
-        self._large_pages = LargePages(context.analyser.rules)
+        self._large_pages = LargePages(context.page_parser.rules)
         self._settler = Settler(context)
         self._keeper = PageKeeper(context, self._settler, self._large_pages)
 
@@ -94,10 +94,10 @@ class Pipeline:
         traps = context.traps
         is_examined = traps is not None and traps.examines(task)
         if len(response.body) > LARGE_BYTES:
-            parsed = await self._large_pages.analyse(raw, with_wording=is_examined)
+            parsed = await self._large_pages.parse(raw, with_template_hash=is_examined)
         else:
-            parsed = context.analyser.analyse(raw, with_wording=is_examined)
-        if parsed.kind not in context.analyser.rules.accept:
+            parsed = context.page_parser.parse(raw, with_template_hash=is_examined)
+        if parsed.kind not in context.page_parser.rules.accept:
             settlement = settlements.unaccepted(task, response, parsed.kind, feedback)
             return await self._settler.settle(guard, settlement)
         follow = may_follow(PRODUCT, headers.get_all("x-robots-tag"), parsed.metas)
@@ -109,7 +109,7 @@ class Pipeline:
         links = await context.link_filter.of_page(parsed.page_links.urls()) if follow else None
         settled = await self._keeper.keep(guard, response, parsed, feedback, links)
         if traps is not None and settled is not None and settled.accepted:
-            words = parsed.wording if is_examined else None
+            words = parsed.text_template_hash if is_examined else None
             await traps.note(task, links or (), settled, words)
         return settled
 

@@ -89,11 +89,11 @@ class PoliteRobots:
 
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
-        return self._cache.known(url)
+        return self._cache.known_verdict(url)
 
     def promise(self, url: Url, verdict: RobotsVerdict) -> None:
         """Remember the verdict on a URL that waits for its turn."""
-        self._cache.promise(url, verdict)
+        self._cache.remember_verdict(url, verdict)
 
     def known_delay_s(self, url: Url) -> float | None:
         """Return the pause that the URL's authority asks for, as far as that is known."""

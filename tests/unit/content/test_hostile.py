@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import Analyser, AnalysisRules, RawPage, parse
+from gossamer.content.page_parser import PageParser, ParseRules, RawPage, parse
 from gossamer.content.parser_limits import HARMLESS
 from gossamer.model import Url
 
@@ -82,7 +82,7 @@ BOMBS: dict[str, Callable[[int], str]] = {
 
 
 def run(html: str, markers: Markers | None = None) -> None:
-    rules = AnalysisRules(markers, with_text=True)
+    rules = ParseRules(markers, with_text=True)
     page = parse(html.encode(), url=PAGE, content_type="text/html", rules=rules)
     assert len(page.links) <= 10 * MAX_LINKS
     assert len(page.text) <= len(html) + 1
@@ -172,7 +172,7 @@ LABELS = [None, "", "text/html", "text/plain", "text/html; charset=utf-16", "tex
 def test_whatever_the_bytes_a_page_comes_out(
     body: bytes, content_type: str | None, markers: Markers | None
 ) -> None:
-    rules = AnalysisRules(markers, with_text=True)
+    rules = ParseRules(markers, with_text=True)
     page = parse(body, url=PAGE, content_type=content_type, rules=rules)
     assert all(link.url is None or link.url.startswith("http") for link in page.links)
     assert page.text == " ".join(page.text.split())
@@ -197,8 +197,8 @@ def test_finding_2_a_long_base_does_not_make_much_of_short_links() -> None:
 
 
 def test_finding_2_such_urls_are_not_remembered() -> None:
-    parser = Analyser(AnalysisRules())
+    parser = PageParser(ParseRules())
     for number in range(20):
         page = f"<base href='/{'x' * 8000}{number}/'>" + numbered("<a href=#>", 200)
-        parser.analyse(RawPage(PAGE, "text/html", page.encode()))
+        parser.parse(RawPage(PAGE, "text/html", page.encode()))
     assert not parser._resolved._folders

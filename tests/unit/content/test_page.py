@@ -2,9 +2,9 @@
 
 import pytest
 
-from gossamer.content.html_tree import PageReader, decode_markup
-from gossamer.content.links import MAX_LINKS, FoundLink
-from gossamer.content.page_parser import MAX_READ_BYTES, AnalysisRules, ParsedPage, parse
+from gossamer.content.html_tree import HtmlTree, decode_markup
+from gossamer.content.links import MAX_LINKS, PageLink
+from gossamer.content.page_parser import MAX_READ_BYTES, ParsedPage, ParseRules, parse
 from gossamer.content.sniff import parse_content_type
 from gossamer.model import Url
 from gossamer.model.content_kinds import ContentKind, LinkKind
@@ -15,7 +15,7 @@ PAGE = Url("http://a.example/dir/page?q")
 
 def page(html: str | bytes, content_type: str | None = "text/html; charset=utf-8") -> ParsedPage:
     body = html.encode() if isinstance(html, str) else html
-    return parse(body, url=PAGE, content_type=content_type, rules=AnalysisRules(with_text=True))
+    return parse(body, url=PAGE, content_type=content_type, rules=ParseRules(with_text=True))
 
 
 def hrefs(html: str) -> list[str]:
@@ -31,9 +31,9 @@ def test_links_come_from_a_and_area_in_order_and_repeated() -> None:
     html = """<a href="x">1</a><map><area href='y'></map><A HREF=x>2</A><a name=n>3</a>
     <link href=l><img src=i><form action=f><iframe src=s></iframe><q cite=c><a>no</a>"""
     assert page(html).links == (
-        FoundLink("x", Url("http://a.example/dir/x")),
-        FoundLink("y", Url("http://a.example/dir/y"), LinkKind.AREA),
-        FoundLink("x", Url("http://a.example/dir/x")),
+        PageLink("x", Url("http://a.example/dir/x")),
+        PageLink("y", Url("http://a.example/dir/y"), LinkKind.AREA),
+        PageLink("x", Url("http://a.example/dir/x")),
     )
 
 
@@ -338,4 +338,4 @@ def test_pages_are_compared_by_what_is_seen_of_them() -> None:
         "<title>t</title><style>s</style><p>a<b>b</b><!-- c --><noscript>n</noscript>"
         "<template>x</template><script>y</script>d<div>e"
     )
-    assert PageReader(html).take_run() == "abde"
+    assert HtmlTree(html).take_unspaced_text() == "abde"

@@ -73,20 +73,20 @@ def test_the_limit_of_files_counts_only_where_files_are_accepted() -> None:
 @pytest.mark.req("C9", "F2")
 @pytest.mark.parametrize("profile", ["classic", "focused", "web"])
 def test_the_profiles_follow_what_their_sources_followed(profile: str) -> None:
-    rules = plan(profile=profile).analysis_rules()
+    rules = plan(profile=profile).parse_rules()
     assert (rules.follow, rules.accept) == (HYPERLINKS, PAGES)
 
 
 def test_what_is_accepted_is_also_followed_unless_it_is_said_what_to_follow() -> None:
-    assert plan().analysis_rules().follow == USUAL
-    assert plan(accept=["css", "js,font"]).analysis_rules().follow == USUAL | {
+    assert plan().parse_rules().follow == USUAL
+    assert plan(accept=["css", "js,font"]).parse_rules().follow == USUAL | {
         *(LinkKind.STYLESHEET, LinkKind.SCRIPT, LinkKind.FONT),
     }
-    assert plan(accept="any").analysis_rules().follow == set(LinkKind) - {LinkKind.CANONICAL}
-    assert plan(accept="any", follow="next, a").analysis_rules().follow == {
+    assert plan(accept="any").parse_rules().follow == set(LinkKind) - {LinkKind.CANONICAL}
+    assert plan(accept="any", follow="next, a").parse_rules().follow == {
         *(LinkKind.NEXT, LinkKind.A),
     }
-    assert plan(follow="none").analysis_rules().follow == set()
+    assert plan(follow="none").parse_rules().follow == set()
 
 
 @pytest.mark.parametrize(

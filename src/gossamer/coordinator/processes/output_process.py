@@ -17,7 +17,7 @@ import uvloop
 from gossamer.channel import Channel, Contract, Served
 from gossamer.channel.channel import methods_of
 from gossamer.config import StoreAddress, load
-from gossamer.content.page_parser import AnalysisRules
+from gossamer.content.page_parser import ParseRules
 from gossamer.coordinator.plan import Plan
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.calls import describe
@@ -44,7 +44,7 @@ class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the store."""
     name: str | None
     directory: str
-    rules: AnalysisRules
+    rules: ParseRules
     """How kept pages are read."""
 
     @classmethod
@@ -56,7 +56,7 @@ class OutputOrder(msgspec.Struct, frozen=True, kw_only=True):
             store=store.url or str(store),
             name=plan.name if store.is_server else None,
             directory=str(plan.directory.absolute()),
-            rules=plan.analysis_rules(),
+            rules=plan.parse_rules(),
         )
 
 

@@ -20,7 +20,7 @@ from gossamer.channel import Channel, Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
 from gossamer.config import keep_seconds, load
-from gossamer.content.page_parser import Analyser, AnalysisRules, RawPage
+from gossamer.content.page_parser import PageParser, ParseRules, RawPage
 from gossamer.coordinator.plan import Plan, seeded_scope, unpack_options
 from gossamer.coordinator.processes.forward_stdio import EventFeed, printing_to
 from gossamer.coordinator.processes.worker_config import (
@@ -97,7 +97,7 @@ async def open_worker_context(
         clock=own.clock,
         watch=own.watch,
         ignored_robots=plan.ignored_robots,
-        analyser=Analyser(plan.analysis_rules()),
+        page_parser=PageParser(plan.parse_rules()),
         rows=PageRows(
             plan.row_fields, always=bool(options.fields), with_readings=plan.carries_readings
         ),
@@ -204,7 +204,7 @@ LEAVE_WITHIN_S: Final = 1.0
 def warm_up() -> None:
     """Load every library that a page needs."""
     page = RawPage(Url("http://localhost/"), "text/html", b"<p>" + b"word " * 100)
-    Analyser(AnalysisRules(similarity=0.9)).analyse(page)
+    PageParser(ParseRules(similarity=0.9)).parse(page)
 
 
 def run_worker(end: socket.socket, note: CrashNote, locks: AddressLocks) -> int:
