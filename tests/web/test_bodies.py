@@ -163,7 +163,8 @@ def test_no_more_of_a_useless_body_is_read_than_a_connection_is_worth(
 
 MEASURE = """
 import asyncio, gzip, resource
-from gossamer.download import Client, FetchOptions
+from gossamer.download.client import Client
+from gossamer.download.options import FetchOptions
 from gossamer.model import Cause, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Reply, Web

@@ -90,8 +90,8 @@ class AddressSlots:
         self._taken: dict[str, int] = {}
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
-    def note_own(self, ip: str) -> None:
-        """Note that the operator has allowed an address."""
+    def exempt(self, ip: str) -> None:
+        """Note that the operator has allowed an address, which has no limit unless he gave one."""
         if len(self._own) >= _MAX_OWN:
             self._own.clear()
         self._own.add(ip)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from gossamer.download.request_settings import RequestCookies
+from gossamer.download.connections import RequestCookies
 from gossamer.frontier.contract import FrontierClient
 from gossamer.model import HostKey, Url
 from gossamer.policy.cookies import Cookie, CookieChanges, find_changes
