@@ -67,7 +67,7 @@ def test_fields_are_sent_as_given_and_each_once(web: Web, patient: FetchOptions)
     (request,) = web.requests
     assert request.header.decode() == (
         "Host: a.test\r\nUser-Agent: Other/1\r\nAccept: text/plain\r\n"
-        "Accept-Encoding: gzip, deflate, br\r\nX-Team: search\r\naccept-language: de, en\r\n"
+        "Accept-Encoding: gzip, deflate, br, zstd\r\nX-Team: search\r\naccept-language: de, en\r\n"
         "X-Key: geheim"
     )
     # What is kept of it is the same without the secret.
