@@ -17,7 +17,7 @@ from gossamer.config.report import Setting
 from gossamer.config.values import NONE
 from gossamer.coordinator.plan import starts_of
 from gossamer.display import printable
-from gossamer.download.host_settings import HostSetting, HostSettings
+from gossamer.download.request_rules import HostSetting, HostSettings
 from gossamer.frontier.scorers import SCORERS, is_strict
 from gossamer.model import Url
 from gossamer.modules.loading import MODULES, known_options

@@ -27,7 +27,7 @@ from gossamer.config import (
 from gossamer.config.host_table import HostTables, shown_table
 from gossamer.content.markers import Markers
 from gossamer.content.page_parser import ParseRules
-from gossamer.download.host_settings import HostSettings
+from gossamer.download.request_rules import HostSettings, RequestRules
 from gossamer.frontier.hosts import HostLimitRule, depth_limit
 from gossamer.frontier.leases import Budget
 from gossamer.frontier.rules import FrontierRules
@@ -56,7 +56,6 @@ from gossamer.urls import (
 
 if TYPE_CHECKING:
     from gossamer.download.options import FetchOptions
-    from gossamer.download.request_rules import RequestRules
 
 
 class StartOptions(Protocol):
@@ -416,17 +415,13 @@ class Plan:
             with_text="text" in self.row_fields,
         )
 
-    def request_rules(self, environment: Mapping[str, str]) -> "RequestRules | None":
+    def request_rules(self, environment: Mapping[str, str]) -> RequestRules | None:
         """Return how requests are made, with the secrets that are needed; None: all alike.
 
         Raise `UsageError` for a secret that is missing.
         """
         settings = HostSettings(self.options, self._starts)
-        if settings.is_plain:
-            return None
-        from gossamer.download.request_rules import RequestRules  # noqa: PLC0415 -- as above
-
-        return RequestRules(settings, environment)
+        return None if settings.is_plain else RequestRules(settings, environment)
 
     def store_rules(self, *, strict: bool) -> FrontierRules:
         """Return what the store goes by."""

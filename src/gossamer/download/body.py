@@ -166,8 +166,6 @@ _DECODERS: dict[str, type[Decoder]] = {
     "zstd": Zstd,
 }
 
-ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-
 
 def codings_in(values: Iterable[str]) -> tuple[str, ...]:
     """Return the codings that Content-Encoding fields name, in the order of their application.

@@ -11,10 +11,12 @@ from typing import Final, TypeAlias
 import msgspec
 
 from gossamer.config.request_values import Secret
-from gossamer.download.body import ACCEPT_ENCODING
 from gossamer.model import Url
 from gossamer.model.content_kinds import ContentKind
 from gossamer.policy.media_types import accept_field
+
+ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+"""The codings that are undone (`body`)."""
 
 SECRET_FIELDS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 """The fields whose values are never kept, in lower case."""
