@@ -1,4 +1,4 @@
-"""How the requests to an origin are made: the rules of its host, then the options, then the defaults.
+"""How requests to an origin are made: by the rules of its host, the options, or the defaults.
 
 Options that say who we are (`FOR_SEEDS`) apply to the origins of the seeds only; the others, such
 as a proxy, to every host. Secrets are named by options and rules, and read by each process that
