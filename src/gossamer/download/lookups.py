@@ -40,7 +40,7 @@ _STACK_BYTES: Final = 512 * 1024
 
 _IP_LITERAL = re.compile(r"\[.*\]|[0-9.]+")
 _LOCALHOST = re.compile(r"(?:.*\.)?localhost\.?")
-_ENTRY = re.compile(r"\[?([0-9A-Fa-f:]*:[0-9A-Fa-f:.]*|[0-9.]+)\]?(?::([0-9]+))?")
+_ENTRY = re.compile(r"\[?([0-9A-Fa-f]*+:[0-9A-Fa-f:.]*|[0-9.]+)\]?(?::([0-9]+))?")
 """IP, IP:PORT or [IP]:PORT."""
 
 
