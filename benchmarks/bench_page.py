@@ -11,7 +11,7 @@ from urllib import parse as urllib_parse
 from lxml import html as lxml_html
 
 from gossamer.content.charset import decode
-from gossamer.content.html_tree import PageReader
+from gossamer.content.html_tree import HtmlTree
 from gossamer.content.page_parser import parse
 from gossamer.model import Url
 from gossamer.urls import Scope, resolve
@@ -61,7 +61,7 @@ def build_page() -> bytes:
 
 BODY = build_page()
 TEXT = decode(BODY, "utf-8").text
-HREFS = PageReader(TEXT).hrefs
+HREFS = HtmlTree(TEXT).hrefs
 URLS = [url for href in HREFS if (url := resolve(href, PAGE)) is not None]
 
 
@@ -99,7 +99,7 @@ def main() -> None:
     assert with_gossamer() == with_lxml_and_urllib() == LINKS - 3
     rows = [
         ("decode", cpu_us(lambda: decode(BODY, "utf-8"))),
-        ("tree to links", cpu_us(lambda: PageReader(TEXT))),
+        ("tree to links", cpu_us(lambda: HtmlTree(TEXT))),
         ("resolve and normalise", cpu_us(lambda: [resolve(href, PAGE) for href in HREFS])),
         ("judge by scope", cpu_us(lambda: [SCOPE.judge(url) for url in URLS])),
         ("lxml alone", cpu_us(lambda: lxml_html.document_fromstring(BODY))),

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gossamer.content.page_parser import parse
+from gossamer.content.charset import decode
+from gossamer.content.html_tree import HtmlTree
 from gossamer.content.similarity import SAMPLE_BYTES, banding_for, shingles_of, sketch, words_of
-from gossamer.model import Url
 from gossamer.model.names import estimated_similarity
 
 LIMIT_US = 150
@@ -22,9 +22,7 @@ def page_text() -> str:
     """Return the text of the page of the PostgreSQL manual that is nearest to 15 kB."""
     pages = sorted(SITE.glob("*.html"))
     nearest = min(pages, key=lambda path: abs(path.stat().st_size - PAGE_BYTES))
-    url = Url("http://manual.example/")
-    page = parse(nearest.read_bytes(), url=url, content_type="text/html; charset=utf-8")
-    return page.take_run()
+    return HtmlTree(decode(nearest.read_bytes(), "utf-8").text).take_unspaced_text()
 
 
 def cpu_us(work: Callable[[], object]) -> float:

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import turbohtml
 
-from gossamer.content.page_parser import parse
-from gossamer.model import Url
+from gossamer.content.charset import decode
+from gossamer.content.html_tree import HtmlTree
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "docs"
 MAX_PAGES = 1_200
@@ -55,5 +55,4 @@ def _page(name: str, body: bytes) -> ManualPage:
 
 
 def _text(body: bytes) -> str:
-    url = Url("http://manual.example/")
-    return parse(body, url=url, content_type="text/html").take_run()
+    return HtmlTree(decode(body).text).take_unspaced_text()

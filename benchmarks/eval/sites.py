@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 from benchmarks.eval.corpus import CACHE, MAX_BYTES
 
-from gossamer.content.page_parser import parse
-from gossamer.content.similarity import own_text
+from gossamer.content.charset import decode
+from gossamer.content.html_tree import HtmlTree
+from gossamer.content.similarity import main_content_text
 from gossamer.model import Url
 
 BLOCK = 100
@@ -86,5 +87,5 @@ def _page(name: str, path: Path) -> SitePage:
 
 def page_of(name: str, body: bytes) -> SitePage:
     """Return a page with everything that is compared of it."""
-    text = parse(body, url=_URL, content_type="text/html").take_run()
-    return SitePage(name, body, text, own_text(body, "text/html"))
+    text = HtmlTree(decode(body).text).take_unspaced_text()
+    return SitePage(name, body, text, main_content_text(body, "text/html"))

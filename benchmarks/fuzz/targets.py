@@ -7,12 +7,12 @@ import msgspec
 from gossamer.content.charset import decode
 from gossamer.content.link_header import header_links
 from gossamer.content.links import parse_refresh
-from gossamer.content.page_parser import AnalysisRules, parse
+from gossamer.content.page_parser import ParseRules, parse
 from gossamer.content.sitemap import Sitemap
 from gossamer.content.sniff import parse_content_type
 from gossamer.coordinator.processes.worker_channel import CONTRACTS
+from gossamer.download.answer import HeaderReader
 from gossamer.download.body import Body, decoders_of
-from gossamer.download.verdict import HeaderReader
 from gossamer.model import Headers, Url
 from gossamer.policy.robots import may_follow, parse_robots
 from gossamer.urls import fingerprint, host_of, normalise, resolve
@@ -69,7 +69,7 @@ def html(data: bytes) -> None:
         body,
         url=BASE,
         content_type=kind.decode("latin-1") or "text/html",
-        rules=AnalysisRules(),
+        rules=ParseRules(with_text=True),
         headers=Headers(),
     )
     page.text.encode("utf-8")

@@ -39,16 +39,16 @@ class Poisoned:
             os._exit(3)
 """
 BLOATS = """\
-from gossamer.content import page_parser
+from gossamer.content.page_parser import PageParser
 
-parse = page_parser.parse
+parse = PageParser.parse
 
-def parse_with_a_huge_tree(body, *, url, **named):
-    if url.endswith("/poison"):
+def parse_with_a_huge_tree(parser, page, **named):
+    if page.url.endswith("/poison"):
         bytearray(8_000_000_000)
-    return parse(body, url=url, **named)
+    return parse(parser, page, **named)
 
-page_parser.parse = parse_with_a_huge_tree
+PageParser.parse = parse_with_a_huge_tree
 
 class Poisoned:
     def page(self, page):

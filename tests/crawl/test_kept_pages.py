@@ -10,7 +10,7 @@ from crawled import Crawled
 from tests.unit.views.reading import in_directory, verified
 
 from gossamer.config.store_address import IN_DIRECTORY
-from gossamer.content.page_parser import AnalysisRules
+from gossamer.content.page_parser import ParseRules
 from gossamer.frontier.memory import PageMemory
 from gossamer.model import Page
 from gossamer.modules.stored_pages import ParsedParts, read_page
@@ -27,7 +27,7 @@ def kept_pages(directory: Path) -> list[Page]:
         request = ReadRequest(address=IN_DIRECTORY, name=None, directory=directory)
         async with open_for_reading(request) as reader:
             pages = [
-                await read_page(reader, record, AnalysisRules()) async for record in reader.pages()
+                await read_page(reader, record, ParseRules()) async for record in reader.pages()
             ]
         return [page for page in pages if page is not None]
 
@@ -101,7 +101,7 @@ def test_an_output_of_whole_pages_need_not_parse_them_again(
 
     async def read() -> list[tuple[PrecomputedRow, Page | None, Page | None, Page | None]]:
         request = ReadRequest(address=IN_DIRECTORY, name=None, directory=tmp_path / "crawl")
-        found, rules = [], AnalysisRules()
+        found, rules = [], ParseRules()
         async with open_for_reading(request) as reader:
             for result in await reader.results(0, 10):
                 carried, record = precomputed_row(result), await reader.page(result.page_id or 0)

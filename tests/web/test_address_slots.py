@@ -82,7 +82,7 @@ def test_who_waits_too_long_is_left_for_later(
 def test_public_addresses_have_a_limit_and_own_ones_only_if_it_is_given() -> None:
     usual, given = AddressSlots(None), AddressSlots(2)
     for slots in (usual, given):
-        slots.note_own("127.0.0.1")
+        slots.exempt("127.0.0.1")
     assert [usual.take("8.8.8.8") for _ in range(9)] == [True] * PUBLIC_CONNECTIONS + [False]
     assert all(usual.take("127.0.0.1") for _ in range(50))
     assert [given.take("127.0.0.1") for _ in range(3)] == [True, True, False]

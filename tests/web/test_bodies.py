@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import brotli  # type: ignore[import-untyped]  # it ships no types
 import pytest
+import zstandard
 from msgspec.structs import replace
 
 from gossamer.download.client import Client
@@ -54,6 +55,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
     "br": brotli.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
 }
 
 

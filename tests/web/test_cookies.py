@@ -9,8 +9,8 @@ import asyncio
 import pytest
 
 from gossamer.download.client import Client
+from gossamer.download.connections import RequestCookies
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.request_settings import RequestCookies
 from gossamer.model import Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.testing import Reply, Web

@@ -12,7 +12,7 @@ from tests.webs.http2_frames import field
 
 from gossamer.config.request_values import Secret
 from gossamer.download.client import Client
-from gossamer.download.connections import Lanes
+from gossamer.download.connections import ConnectionGroups
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.request_settings import ConnectionSettings, ProxyLogin, RequestSettings
 from gossamer.model import Cause, Outcome, Response, Url
@@ -67,7 +67,7 @@ def test_fields_are_sent_as_given_and_each_once(web: Web, patient: FetchOptions)
     (request,) = web.requests
     assert request.header.decode() == (
         "Host: a.test\r\nUser-Agent: Other/1\r\nAccept: text/plain\r\n"
-        "Accept-Encoding: gzip, deflate, br\r\nX-Team: search\r\naccept-language: de, en\r\n"
+        "Accept-Encoding: gzip, deflate, br, zstd\r\nX-Team: search\r\naccept-language: de, en\r\n"
         "X-Key: geheim"
     )
     # What is kept of it is the same without the secret.
@@ -143,12 +143,12 @@ def test_connections_are_in_other_hands_where_anything_about_them_differs() -> N
             number = int(url.removeprefix("http://a").partition(".")[0])
             return RequestSettings(connection=kinds[number % len(kinds)], fields=(("X", url),))
 
-        lanes = Lanes(FetchOptions(), settings_for)
+        groups = ConnectionGroups(FetchOptions(), settings_for)
         urls = [Url(f"http://a{n}.test/") for n in range(2 * len(kinds))]
-        chosen = [lanes.choose(url, Accept.PAGE) for url in urls]
-        assert len({id(lane.multi) for lane in chosen}) == len(kinds)
-        assert len({id(lane.handles) for lane in chosen}) == len(urls)
-        lanes.close()
+        chosen = [groups.choose(url, Accept.PAGE) for url in urls]
+        assert len({id(group.multi) for group in chosen}) == len(kinds)
+        assert len({id(group.handles) for group in chosen}) == len(urls)
+        groups.close()
 
     asyncio.run(run())
 

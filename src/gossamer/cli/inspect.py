@@ -12,9 +12,9 @@ import msgspec
 from gossamer.cli.output import put_record
 from gossamer.cli.parameters import Json, with_options
 from gossamer.config import load
-from gossamer.content.links import FoundLink
+from gossamer.content.links import PageLink
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import Analyser, AnalysisRules, parse
+from gossamer.content.page_parser import PageParser, ParseRules, parse
 from gossamer.coordinator.in_process import MemoryCrawl
 from gossamer.download.client import Client
 from gossamer.download.options import PRODUCT, FetchOptions, user_agent
@@ -81,7 +81,7 @@ async def inspect_url(
     addresses: AddressPolicy,
     *,
     contact: str | None,
-    rules: AnalysisRules,
+    rules: ParseRules,
 ) -> Report:
     """Visit the URL and its redirects, no links, and report each step."""
     answers: dict[Url, Response] = {}
@@ -93,7 +93,7 @@ async def inspect_url(
         context = msgspec.structs.replace(
             crawl.context(client, link_filter, ModuleRunner([])),
             on_response=lambda response: answers.update({response.url: response}),
-            analyser=Analyser(rules),
+            page_parser=PageParser(rules),
         )
         await crawl.run(url, context)
     visited = [record for record in crawl.records() if record.outcome is not None]
@@ -121,7 +121,7 @@ def _hop(record: UrlRecord, response: Response | None, robots: PoliteRobots) -> 
     )
 
 
-def _page(response: Response, scope: Scope, rules: AnalysisRules) -> PageReport:
+def _page(response: Response, scope: Scope, rules: ParseRules) -> PageReport:
     headers = response.headers
     kind = headers.get("content-type")
     page = parse(response.body, url=response.url, content_type=kind, rules=rules, headers=headers)
@@ -137,7 +137,7 @@ def _page(response: Response, scope: Scope, rules: AnalysisRules) -> PageReport:
     )
 
 
-def _seen(link: FoundLink, scope: Scope) -> SeenLink:
+def _seen(link: PageLink, scope: Scope) -> SeenLink:
     url, kind = link.url, link.kind
     if url is None:
         why = "not an http or https URL"
@@ -172,9 +172,10 @@ def inspect(url: str, /, *, json: Json = False, **given: object) -> int:
         Scope.for_seeds(options.scope, [seed], options.include, options.exclude),
         AddressPolicy.parse(options.allow_network).allowing_seed(seed),
         contact=options.contact,
-        rules=AnalysisRules(
+        rules=ParseRules(
             markers=Markers.parse(options.markers) if options.markers else None,
             follow=kinds_to_follow(options.follow, PAGES),
+            with_text=True,
         ),
     )
     report = asyncio.run(inspection)

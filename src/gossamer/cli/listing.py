@@ -18,7 +18,7 @@ from gossamer.config.values import NONE
 from gossamer.coordinator.plan import start_urls
 from gossamer.display import printable
 from gossamer.display.formatting import count, moment, size
-from gossamer.download.host_settings import HostSetting, HostSettings
+from gossamer.download.request_rules import HostSetting, HostSettings
 from gossamer.frontier.scorers.loading import SCORERS, is_strict
 from gossamer.model import Url
 from gossamer.model.errors import UsageError

@@ -1,4 +1,4 @@
-"""The reader of HTML pages: links, title, text and meta elements from the tree.
+"""The tree of an HTML page, and what is read from it: links, title, text and meta elements.
 
 The tree is the one a browser would build, however malformed the page is: turbohtml implements the
 parsing algorithm of the HTML standard. Links in a comment, a script, a template or an SVG do not
@@ -17,7 +17,6 @@ from turbohtml import Document, Element, Namespace, parse_fragment
 from gossamer.content.charset import Decoded, decode
 from gossamer.content.links import Refresh, Tag, parse_refresh, references_of, relation_of, tags_for
 from gossamer.content.markers import Markers, Position, is_between
-from gossamer.content.page_parser import first_language
 from gossamer.content.parser_limits import (
     PIECE,
     PREFIX,
@@ -32,51 +31,12 @@ from gossamer.content.sniff import ContentType
 from gossamer.model.names import LinkKind
 from gossamer.policy.content_kinds import HYPERLINKS
 
-_NODE: Final = parse_fragment("")
-"""Expressions are evaluated on a node, also those that are not about it."""
+MAX_TITLE_LENGTH: Final = 500
+MAX_HREFS: Final = 100_000
 
-
-def with_single_spaces(text: str) -> str:
-    """Return the words of a text with one space between them.
-
-    This is what splitting and joining it yields, without making a string of each word.
-    """
-    spaced = str(_NODE.xpath("normalize-space($text)", text=text.replace("\xa0", " ")))
-    # XPath knows no white space but that of XML. All other is not printable.
-    return spaced if spaced.isprintable() else " ".join(spaced.split())
-
-
-XHTML: Final = "application/xhtml+xml"
-
-_VOID: Final = frozenset(
-    {"area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param"}
-    | {"source", "track", "wbr"}
-)
-"""The elements that never have content: HTML knows their tags in either form."""
-_ATTRIBUTES: Final = r"""(?:[^<>"'/]|"[^"<]*+"|'[^'<]*+'|/(?!>))*+"""
-_OF_XML: Final = re.compile(
-    # What is not closed goes on to the end: so no part of a page is searched twice.
-    r"<!--.*?(?:-->|\Z)"
-    rf"|<(?:script|style)(?=[\s>]){_ATTRIBUTES}>.*?(?:</(?:script|style)|\Z)"
-    r"|<!\[CDATA\[(?P<text>.*?)(?:\]\]>|\Z)"
-    rf"""|<(?P<empty>[a-zA-Z][^\s/<>"']*+)(?P<attributes>{_ATTRIBUTES})/>""",
-    re.DOTALL,
-)
-
-
-def decode_markup(body: bytes, label: ContentType) -> Decoded:
-    """Return the characters of a page, and in which encoding it was sent."""
-    text, encoding = decode(body, label.charset)
-    return Decoded(_OF_XML.sub(_as_html, text) if label.essence == XHTML else text, encoding)
-
-
-def _as_html(found: re.Match[str]) -> str:
-    if found["text"] is not None:
-        return html.escape(found["text"], quote=False)
-    name = found["empty"]
-    is_same = name is None or name in _VOID
-    return found[0] if is_same else f"<{name}{found['attributes']}></{name}>"
-
+_MAX_METAS: Final = 1_000
+_MAX_META_LENGTH: Final = 1_000
+_WHITE_SPACE: Final = "\t\n\f\r "
 
 PARSED_AT_ONCE: Final = 4 * PIECE
 """Characters: such a page is read in two milliseconds, and hardly ever in a thread of its own."""
@@ -106,78 +66,28 @@ _RAW_TEXT: Final = frozenset(
 """Elements in which tags are text."""
 _RENAMED_ATTRIBUTE: Final = f'//*[@*[contains(., "{PREFIX}")]]'
 
+_NODE: Final = parse_fragment("")
+"""Expressions are evaluated on a node, also those that are not about it."""
 
-def parse_in_pieces(source: str, piece: int = PIECE, at_once: int = PARSED_AT_ONCE) -> Document:
-    """Return the tree of a page; other threads have their turn while that of a large one grows.
+XHTML: Final = "application/xhtml+xml"
 
-    In pieces it takes half as long again. What is in a template does not count, and is left aside
-    or to be removed.
-    """
-    if len(source) <= at_once:
-        return turbohtml.parse(source, allow_declarative_shadow_roots=False)
-    parser = turbohtml.IncrementalParser()
-    for start in range(0, len(source), piece):
-        parser.feed(source[start : start + piece])
-    return parser.close()
-
-
-def parse_tree(source: str) -> Document:
-    """Return the tree of a page: that of the HTML standard, but never out of proportion to it."""
-    slim = without_giant_tags(source)
-    renamed = rename_with_ends(slim)
-    document = turbohtml.parse(renamed, allow_declarative_shadow_roots=False)
-    if renamed is not slim:
-        document.strip_tags(_WITHOUT_MEANING)
-        _give_back_names(document)
-    return document
+_VOID: Final = frozenset(
+    {"area", "base", "br", "col", "embed", "frame", "hr", "img", "input", "link", "meta", "param"}
+    | {"source", "track", "wbr"}
+)
+"""The elements that never have content: HTML knows their tags in either form."""
+_ATTRIBUTES: Final = r"""(?:[^<>"'/]|"[^"<]*+"|'[^'<]*+'|/(?!>))*+"""
+_OF_XML: Final = re.compile(
+    # What is not closed goes on to the end: so no part of a page is searched twice.
+    r"<!--.*?(?:-->|\Z)"
+    rf"|<(?:script|style)(?=[\s>]){_ATTRIBUTES}>.*?(?:</(?:script|style)|\Z)"
+    r"|<!\[CDATA\[(?P<text>.*?)(?:\]\]>|\Z)"
+    rf"""|<(?P<empty>[a-zA-Z][^\s/<>"']*+)(?P<attributes>{_ATTRIBUTES})/>""",
+    re.DOTALL,
+)
 
 
-def visible_text(document: Document, *, is_renamed: bool = False) -> str:
-    """Return the visible text. The tree cannot be used afterwards."""
-    # It loads a sanitiser too, and most crawls want no text.
-    from turbohtml.clean import strip_comments_node  # noqa: PLC0415
-
-    document = strip_comments_node(document)
-    drop_invisible(document)
-    # To unwrap the frequent ones at once and the rest one by one takes a third of the time of
-    # unwrapping all at once, for which each element is compared with one name after the other.
-    document.strip_tags(_FREQUENT_RENAMED if is_renamed else _FREQUENT)
-    for element in document.iter_elements(_WITHIN_WORDS_RENAMED if is_renamed else WITHIN_WORDS):
-        element.unwrap()
-    if document.root is not None:
-        document.root.normalize()
-    return " ".join(document.strings)
-
-
-def drop_invisible(document: Document) -> None:
-    """Remove the elements that a browser does not show."""
-    for element in document.iter_elements(INVISIBLE):
-        element.decompose()
-
-
-def _give_back_names(document: Document) -> None:
-    """Let elements, and what was renamed in attributes or texts, be as they were written."""
-    for element in document.iter_elements(RENAMED):
-        element.tag = element.tag.removeprefix(PREFIX)
-    for node in [*document.xpath_iter(_RENAMED_ATTRIBUTE)]:
-        attributes = node.attrs if isinstance(node, Element) else {}
-        for name, value in [*attributes.items()]:
-            if isinstance(value, str) and PREFIX in value:
-                attributes[name] = as_written(value)
-    for element in document.iter_elements(_RAW_TEXT):
-        if PREFIX in element.text:
-            element.set_text(as_written(element.text))
-
-
-MAX_TITLE_LENGTH: Final = 500
-MAX_HREFS: Final = 100_000
-
-_MAX_METAS: Final = 1_000
-_MAX_META_LENGTH: Final = 1_000
-_WHITE_SPACE: Final = "\t\n\f\r "
-
-
-class PageReader:
+class HtmlTree:
     """The contents of a page, from its tree, as written.
 
     With markers, only the links between them count.
@@ -213,9 +123,9 @@ class PageReader:
         self._read()
 
     @property
-    def language(self) -> str:
-        """The language that the page names; empty if it does not."""
-        return first_language((*self._root_languages, self._meta_language))
+    def languages(self) -> tuple[str | None, ...]:
+        """What the page says of its language, the most telling first."""
+        return *self._root_languages, self._meta_language
 
     @property
     def markers_missing(self) -> bool:
@@ -226,7 +136,7 @@ class PageReader:
         """Return the visible text. The tree cannot be used afterwards."""
         return self._as_written(visible_text(self._document, is_renamed=self._is_renamed))
 
-    def take_run(self) -> str:
+    def take_unspaced_text(self) -> str:
         """Return the visible text as one run of characters, in a third of the time.
 
         Words with only a tag between them run together.
@@ -334,7 +244,7 @@ class PageReader:
         return as_written(text) if self._is_renamed else text
 
 
-_Handler: TypeAlias = Callable[[PageReader, Element], None]
+_Handler: TypeAlias = Callable[[HtmlTree, Element], None]
 """What is done with an element of a page."""
 
 
@@ -348,7 +258,7 @@ def _links_for(follow: frozenset[LinkKind]) -> Mapping[str, LinkKind]:
 @cache
 def _handlers_for(follow: frozenset[LinkKind]) -> Mapping[str, _Handler]:
     """Return what is done with which other elements."""
-    reader = PageReader
+    reader = HtmlTree
     handlers: dict[str, _Handler] = {
         "base": reader.note_base,
         "meta": reader.note_meta,
@@ -376,3 +286,89 @@ class _RenamedTag(NamedTuple):
     def attr(self, name: str, /) -> str | None:
         value = self.element.attr(name)
         return as_written(value) if value and "<" in value else value
+
+
+def decode_markup(body: bytes, label: ContentType) -> Decoded:
+    """Return the characters of a page, and in which encoding it was sent."""
+    text, encoding = decode(body, label.charset)
+    return Decoded(_OF_XML.sub(_as_html, text) if label.essence == XHTML else text, encoding)
+
+
+def _as_html(match: re.Match[str]) -> str:
+    if match["text"] is not None:
+        return html.escape(match["text"], quote=False)
+    name = match["empty"]
+    is_same = name is None or name in _VOID
+    return match[0] if is_same else f"<{name}{match['attributes']}></{name}>"
+
+
+def parse_in_pieces(source: str, piece: int = PIECE, at_once: int = PARSED_AT_ONCE) -> Document:
+    """Return the tree of a page; other threads have their turn while that of a large one grows.
+
+    In pieces it takes half as long again. What is in a template does not count, and is left aside
+    or to be removed.
+    """
+    if len(source) <= at_once:
+        return turbohtml.parse(source, allow_declarative_shadow_roots=False)
+    parser = turbohtml.IncrementalParser()
+    for start in range(0, len(source), piece):
+        parser.feed(source[start : start + piece])
+    return parser.close()
+
+
+def parse_tree(source: str) -> Document:
+    """Return the tree of a page: that of the HTML standard, but never out of proportion to it."""
+    slim = without_giant_tags(source)
+    renamed = rename_with_ends(slim)
+    document = turbohtml.parse(renamed, allow_declarative_shadow_roots=False)
+    if renamed is not slim:
+        document.strip_tags(_WITHOUT_MEANING)
+        _give_back_names(document)
+    return document
+
+
+def visible_text(document: Document, *, is_renamed: bool = False) -> str:
+    """Return the visible text. The tree cannot be used afterwards."""
+    # It loads a sanitiser too, and most crawls want no text.
+    from turbohtml.clean import strip_comments_node  # noqa: PLC0415
+
+    document = strip_comments_node(document)
+    drop_invisible(document)
+    # To unwrap the frequent ones at once and the rest one by one takes a third of the time of
+    # unwrapping all at once, for which each element is compared with one name after the other.
+    document.strip_tags(_FREQUENT_RENAMED if is_renamed else _FREQUENT)
+    for element in document.iter_elements(_WITHIN_WORDS_RENAMED if is_renamed else WITHIN_WORDS):
+        element.unwrap()
+    if document.root is not None:
+        document.root.normalize()
+    return " ".join(document.strings)
+
+
+def drop_invisible(document: Document) -> None:
+    """Remove the elements that a browser does not show."""
+    for element in document.iter_elements(INVISIBLE):
+        element.decompose()
+
+
+def _give_back_names(document: Document) -> None:
+    """Let elements, and what was renamed in attributes or texts, be as they were written."""
+    for element in document.iter_elements(RENAMED):
+        element.tag = element.tag.removeprefix(PREFIX)
+    for node in [*document.xpath_iter(_RENAMED_ATTRIBUTE)]:
+        attributes = node.attrs if isinstance(node, Element) else {}
+        for name, value in [*attributes.items()]:
+            if isinstance(value, str) and PREFIX in value:
+                attributes[name] = as_written(value)
+    for element in document.iter_elements(_RAW_TEXT):
+        if PREFIX in element.text:
+            element.set_text(as_written(element.text))
+
+
+def with_single_spaces(text: str) -> str:
+    """Return the words of a text with one space between them.
+
+    This is what splitting and joining it yields, without making a string of each word.
+    """
+    spaced = str(_NODE.xpath("normalize-space($text)", text=text.replace("\xa0", " ")))
+    # XPath knows no white space but that of XML. All other is not printable.
+    return spaced if spaced.isprintable() else " ".join(spaced.split())

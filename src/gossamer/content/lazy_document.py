@@ -74,8 +74,6 @@ class LazyDocument:
             wrong = f"the XPath expression {shown(expression)} is wrong"
             raise ValueError(f"{wrong}: {error}") from None
 
-    # -- inside ----------------------------------------------------------------------------------
-
     def _select(self, css: str, run: "Callable[[Document | Element], T]") -> T:
         try:
             return run(self._tree())
@@ -87,8 +85,10 @@ class LazyDocument:
         with self._lock:
             if name not in self._known:
                 self._known[name] = compute()
-            found: T = self._known[name]  # type: ignore[assignment]  # what was computed
-            return found
+            value: T = self._known[name]  # type: ignore[assignment]  # what was computed
+            return value
+
+    # What follows loads the parser, and more of it than most crawls need.
 
     def _source(self) -> tuple[ContentKind, str]:
         """Return the kind of the page and its characters."""
@@ -96,7 +96,7 @@ class LazyDocument:
         kind = self._kind or kind_of(label, self._body)
         if not kind.is_page:
             return kind, ""
-        from gossamer.content.html_tree import decode_markup  # noqa: PLC0415 -- it loads the parser
+        from gossamer.content.html_tree import decode_markup  # noqa: PLC0415
 
         return kind, decode_markup(self._body[:MAX_READ_BYTES], label).text
 
@@ -105,63 +105,57 @@ class LazyDocument:
         return self._once("tree", self._parse)
 
     def _parse(self) -> "Document | Element":
-        from turbohtml import parse_fragment  # noqa: PLC0415 -- as above
+        from turbohtml import parse_fragment  # noqa: PLC0415
 
-        from gossamer.content.html_tree import parse_tree  # noqa: PLC0415 -- as above
+        from gossamer.content.html_tree import parse_tree  # noqa: PLC0415
 
         kind, source = self._source()
         return parse_tree(source) if kind is ContentKind.HTML else parse_fragment("")
 
     def _document(self) -> "Document | None":
         """Return the tree of a page with markup."""
-        from turbohtml import Document  # noqa: PLC0415 -- as above
+        from turbohtml import Document  # noqa: PLC0415
 
         tree = self._tree()
         return tree if isinstance(tree, Document) else None
 
     def _bounded(self, document: "Document") -> "Document":
         """Return the tree as it can be laid out in lines of text, which is part of finding data."""
-        from gossamer.content.tables import without_large_tables  # noqa: PLC0415 -- as above
+        from gossamer.content.tables import without_large_tables  # noqa: PLC0415
 
         return self._once("bounded", lambda: without_large_tables(document))
 
-    def _plain(self) -> str:
-        return self._source()[1]
-
     def _text(self) -> str:
-        from gossamer.content.html_tree import (  # noqa: PLC0415 -- as above
-            visible_text,
-            with_single_spaces,
-        )
+        from gossamer.content import html_tree  # noqa: PLC0415
 
         document = self._document()
-        text = self._plain() if document is None else visible_text(_pruned(deepcopy(document)))
-        return with_single_spaces(text)
+        if document is None:
+            return html_tree.with_single_spaces(self._source()[1])
+        document = deepcopy(document)
+        if document.find("template") is not None:  # templates are for scripts
+            document.remove("template")
+        return html_tree.with_single_spaces(html_tree.visible_text(document))
 
     def _main_text(self) -> str:
         document = self._document()
         if document is None:
-            return self._plain().strip()
-        from gossamer.content.main_part import in_lines  # noqa: PLC0415 -- as above
+            return self._source()[1].strip()
+        from gossamer.content.main_part import in_lines  # noqa: PLC0415
 
-        part = in_lines(self._main_part(self._bounded(document)))
-        return part.to_text().strip()
+        return in_lines(self._main_part(self._bounded(document))).to_text().strip()
 
     def _markdown(self) -> str:
         document = self._document()
         if document is None:
-            return self._plain().strip()
-        from gossamer.content.main_part import without_empty_lines  # noqa: PLC0415 -- as above
+            return self._source()[1].strip()
+        from gossamer.content.main_part import without_empty_lines  # noqa: PLC0415
 
         return without_empty_lines(self._main_part(document)).to_markdown().strip()
 
     def _main_part(self, document: "Document") -> "Document | Element":
         """Return the main part of a copy of the tree, with absolute links, to be laid out."""
-        from gossamer.content.main_part import (  # noqa: PLC0415 -- as above
-            laid_out,
-            take_main_part,
-        )
-        from gossamer.content.tables import unwrap_listings  # noqa: PLC0415 -- as above
+        from gossamer.content.main_part import laid_out, take_main_part  # noqa: PLC0415
+        from gossamer.content.tables import unwrap_listings  # noqa: PLC0415
 
         document = deepcopy(document)
         unwrap_listings(document)
@@ -169,20 +163,13 @@ class LazyDocument:
         return laid_out(take_main_part(document, self._url))
 
     def _metadata(self) -> Metadata:
-        from gossamer.content.metadata import metadata_of  # noqa: PLC0415 -- as above
+        from gossamer.content.metadata import metadata_of  # noqa: PLC0415
 
         document = self._document()
         return Metadata() if document is None else metadata_of(self._bounded(document), self._url)
 
     def _tables(self) -> tuple[Table, ...]:
-        from gossamer.content.tables import tables_of  # noqa: PLC0415 -- as above
+        from gossamer.content.tables import tables_of  # noqa: PLC0415
 
         document = self._document()
         return () if document is None else tables_of(document)
-
-
-def _pruned(document: "Document") -> "Document":
-    """Return the tree without templates, which are for scripts."""
-    if document.find("template") is not None:
-        document.remove("template")
-    return document

@@ -1,7 +1,7 @@
 """The links of a page, resolved to URLs."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
@@ -81,52 +81,46 @@ _RELATED: Final = frozenset(
         *(LinkKind.STYLESHEET, LinkKind.SCRIPT, LinkKind.FONT, LinkKind.IMAGE, LinkKind.MEDIA),
     }
 )
-_ELEMENTS: Final[Mapping[str, frozenset[LinkKind]]] = MappingProxyType(
+"""What a `link` may lead to."""
+_REFERENCES: Final[Mapping[str, tuple[tuple[str, LinkKind], ...]]] = MappingProxyType(
     {
-        "frame": frozenset({LinkKind.FRAME}),
-        "iframe": frozenset({LinkKind.IFRAME}),
-        "link": _RELATED,
-        "img": frozenset({LinkKind.IMAGE}),
-        "input": frozenset({LinkKind.IMAGE}),
-        "source": frozenset({LinkKind.IMAGE, LinkKind.MEDIA}),
-        "audio": frozenset({LinkKind.MEDIA}),
-        "video": frozenset({LinkKind.IMAGE, LinkKind.MEDIA}),
-        "track": frozenset({LinkKind.MEDIA}),
-        "embed": frozenset({LinkKind.OBJECT}),
-        "object": frozenset({LinkKind.OBJECT}),
-        "script": frozenset({LinkKind.SCRIPT}),
+        "frame": (("src", LinkKind.FRAME),),
+        "iframe": (("src", LinkKind.IFRAME),),
+        "img": (("srcset", LinkKind.IMAGE), ("src", LinkKind.IMAGE)),
+        "input": (("src", LinkKind.IMAGE),),
+        "source": (("srcset", LinkKind.IMAGE), ("src", LinkKind.MEDIA)),
+        "audio": (("src", LinkKind.MEDIA),),
+        "video": (("poster", LinkKind.IMAGE), ("src", LinkKind.MEDIA)),
+        "track": (("src", LinkKind.MEDIA),),
+        "embed": (("src", LinkKind.OBJECT),),
+        "object": (("data", LinkKind.OBJECT),),
+        "script": (("src", LinkKind.SCRIPT),),
     }
 )
-_SOURCES: Final[Mapping[str, LinkKind]] = MappingProxyType(
-    {
-        "frame": LinkKind.FRAME,
-        "iframe": LinkKind.IFRAME,
-        "img": LinkKind.IMAGE,
-        "source": LinkKind.MEDIA,
-        "audio": LinkKind.MEDIA,
-        "video": LinkKind.MEDIA,
-        "track": LinkKind.MEDIA,
-        "embed": LinkKind.OBJECT,
-        "script": LinkKind.SCRIPT,
-    }
-)
-"""What the attribute `src` of an element leads to."""
+"""The attributes of other elements that lead somewhere."""
 
 
 def tags_for(follow: frozenset[LinkKind]) -> list[str]:
     """Return the elements that may have links of these kinds."""
-    return [tag for tag, kinds in _ELEMENTS.items() if not kinds.isdisjoint(follow)]
+    tags = [
+        tag
+        for tag, references in _REFERENCES.items()
+        if any(kind in follow for _, kind in references)
+    ]
+    return tags if _RELATED.isdisjoint(follow) else [*tags, "link"]
 
 
 def references_of(element: Tag) -> Iterator[Reference]:
     """Yield all references of an element that has no `rel`, of whatever kind."""
     tag = element.tag
-    special = _SPECIAL.get(tag)
-    if special is not None:
-        yield from special(element)
-    kind = _SOURCES.get(tag)
-    if kind is not None and (source := element.attr("src")):
-        yield kind, source
+    if tag == "input" and (element.attr("type") or "").strip().lower() != "image":
+        return
+    for attribute, kind in _REFERENCES.get(tag, ()):
+        value = element.attr(attribute)
+        if value and attribute == "srcset":
+            yield from ((kind, candidate) for candidate in _candidates(value))
+        elif value:
+            yield kind, value
 
 
 def relation_of(element: Tag) -> LinkKind | None:
@@ -135,38 +129,6 @@ def relation_of(element: Tag) -> LinkKind | None:
     if not rel:
         return None
     return kind_of_relation(rel, element.attr("as") if "preload" in rel.lower() else None)
-
-
-def _images(element: Tag) -> Iterator[Reference]:
-    for candidate in _candidates(element.attr("srcset") or ""):
-        yield LinkKind.IMAGE, candidate
-
-
-def _poster(element: Tag) -> Iterator[Reference]:
-    if poster := element.attr("poster"):
-        yield LinkKind.IMAGE, poster
-
-
-def _button(element: Tag) -> Iterator[Reference]:
-    source = element.attr("src")
-    if source and (element.attr("type") or "").strip().lower() == "image":
-        yield LinkKind.IMAGE, source
-
-
-def _data(element: Tag) -> Iterator[Reference]:
-    if data := element.attr("data"):
-        yield LinkKind.OBJECT, data
-
-
-_SPECIAL: Final[Mapping[str, Callable[[Tag], Iterator[Reference]]]] = MappingProxyType(
-    {
-        "img": _images,
-        "source": _images,
-        "video": _poster,
-        "input": _button,
-        "object": _data,
-    }
-)
 
 
 def _candidates(srcset: str) -> Iterator[str]:
@@ -200,7 +162,7 @@ _UNKNOWN: Final = Url("")
 _NOWHERE: Final[Mapping[str, Url | None]] = MappingProxyType({})
 
 
-class FoundLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class PageLink(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A link of a page."""
 
     href: str
@@ -220,29 +182,29 @@ class PageLinks(msgspec.Struct, frozen=True, dict=True):
     kinds: Sequence[LinkKind] = ()
     leading_to: Mapping[str, Url | None] = {}
     """Where links without their fragments lead; others are left out."""
-    before: tuple[FoundLink, ...] = ()
+    before: tuple[PageLink, ...] = ()
     """Those of the header."""
-    after: tuple[FoundLink, ...] = ()
+    after: tuple[PageLink, ...] = ()
 
     @cached_property
-    def all(self) -> tuple[FoundLink, ...]:
+    def all(self) -> tuple[PageLink, ...]:
         """Every link."""
-        found = [
-            FoundLink(href[:MAX_URL_LENGTH], self.leading_to[target], kind)
+        in_page = [
+            PageLink(href[:MAX_URL_LENGTH], self.leading_to[target], kind)
             for href, kind in zip(self.hrefs, self.kinds, strict=True)
             if (target := href.partition("#")[0]) in self.leading_to
         ]
-        return self.before + tuple(found) + self.after
+        return *self.before, *in_page, *self.after
 
     def targets(self) -> tuple[Url, ...]:
         """Return where the links lead, in their order, repeated ones too."""
-        within = [self.leading_to.get(href.partition("#")[0]) for href in self.hrefs]
-        before, after = ([link.url for link in some] for some in (self.before, self.after))
-        return tuple(filter(None, (*before, *within, *after)))
+        in_page = [self.leading_to.get(href.partition("#")[0]) for href in self.hrefs]
+        before, after = ([link.url for link in links] for links in (self.before, self.after))
+        return tuple(filter(None, (*before, *in_page, *after)))
 
     def urls(self) -> list[Url]:
         """Return the URLs that the links lead to, each once."""
-        before, after = ((link.url for link in some) for some in (self.before, self.after))
+        before, after = ([link.url for link in links] for links in (self.before, self.after))
         return [*filter(None, dict.fromkeys((*before, *self.leading_to.values(), *after)))]
 
 
@@ -304,16 +266,15 @@ def resolve_links(
 
 def links_in_header(
     headers: Headers, page: Url, follow: frozenset[LinkKind]
-) -> tuple[FoundLink, ...]:
+) -> tuple[PageLink, ...]:
     """Return the links of the Link header; they are relative to the page, whatever its base."""
     if LinkKind.HEADER not in follow or not (values := headers.get_all("link")):
         return ()
-    found = []
-    for link in header_links(values):
-        kind = kind_of_relation(link.rel, link.preloaded_as)
-        if kind is not None and kind in follow:
-            found.append(FoundLink(link.target[:MAX_URL_LENGTH], resolve(link.target, page), kind))
-    return tuple(found)
+    return tuple(
+        PageLink(link.target[:MAX_URL_LENGTH], resolve(link.target, page), kind)
+        for link in header_links(values)
+        if (kind := kind_of_relation(link.rel, link.preloaded_as)) in follow and kind is not None
+    )
 
 
 def base_url(page: Url, href: str | None) -> Url:

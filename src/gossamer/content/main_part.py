@@ -1,4 +1,4 @@
-"""The main part of a page: what it says, without navigation, header, footer and sidebar.
+"""The main part of a page: what it says, without navigation, header, footer and sidebar; laid out.
 
 The parser finds the element that reads most like running text, as the reader modes of browsers do.
 On a manual that is often one section of many. So what stands beside it is taken in as well, up to
@@ -33,8 +33,8 @@ MAX_MENUS: Final = 2
 _DESIGNATED: Final = "main, [role=main]"
 _ANY: Final = ("div", "")
 """The kind of an element that says nothing about itself."""
-_HEADINGS: Final = ("h1", "h2", "h3", "h4", "h5", "h6")
-_HEADING: Final = ", ".join(_HEADINGS)
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_HEADING: Final = ", ".join(sorted(_HEADINGS))
 # Only a hostile page has hundreds of these in each other; counting them all would take its time.
 _LINK: Final = "a[href]:not(a[href] a)"
 _PARAGRAPH: Final = "p:not(:has(p))"
@@ -46,6 +46,27 @@ _FRAME_ROLES: Final = frozenset(
 _FRAME_CLASSES: Final = frozenset({"navheader", "navfooter", "docnav"})
 """What DocBook and Publican write around their pages: titles, which are not always links."""
 
+_NOT_SHOWN: Final = frozenset({"iframe", "noembed", "noframes", "title"})
+"""What has markup as its text, for other browsers, and the titles of drawings."""
+_FOR_OTHERS: Final = "noscript:not(:has(img))"
+"""An image that is there without scripts is one that scripts show."""
+_BLOCKS: Final = frozenset(
+    {"center", "dialog", "fieldset", "form", "hgroup", "legend", "marquee", "search"}
+)
+_AS_WRITTEN: Final = frozenset({"listing", "plaintext", "xmp"})
+_BOXES: Final = frozenset(
+    {"audio", "button", "canvas", "noscript", "object", "optgroup", "option", "select", "textarea"}
+    | {"text", "video"}  # the former of SVG
+)
+"""What stands in a line, and is not part of the words before and after it."""
+_NO_BREAK: Final = "\xa0"
+"""The space of `Chapter 6.`: in headings, and only there, Markdown would have it as an entity."""
+_EMPTY_LINES: Final = re.compile(r"\n\s*\n")
+_LOOSE_LISTS: Final = """
+    descendant-or-self::*[self::ul or self::ol or self::menu]
+        [text()[normalize-space()] or *[not(self::li or self::ul or self::ol or self::menu)]]
+"""
+
 
 def take_main_part(document: Document, url: Url) -> Document | Element:
     """Return the element with the main content, or all of the page; the tree loses its menus.
@@ -55,10 +76,10 @@ def take_main_part(document: Document, url: Url) -> Document | Element:
     designated = document.select(_DESIGNATED)
     if len(designated) == 1 and len(designated[0].text) >= MIN_CHARACTERS:
         return _without_frames(designated[0])
-    found = document.main_content()
-    if found is None or len(found.text) < MIN_CHARACTERS:
+    content = document.main_content()
+    if content is None or len(content.text) < MIN_CHARACTERS:
         return document
-    return _without_frames(_with_neighbours(found, url))
+    return _without_frames(_with_neighbours(content, url))
 
 
 class _Beside(NamedTuple):
@@ -70,10 +91,10 @@ class _Beside(NamedTuple):
     menus: list[Element]
 
 
-def _with_neighbours(found: Element, url: Url) -> Element:
+def _with_neighbours(content: Element, url: Url) -> Element:
     """Return the nearest element around another that has all content beside it."""
-    best, frames, menus, passed = found, list[Element](), list[Element](), list[Element]()
-    inner, outer = found, found.parent
+    best, frames, menus, passed = content, list[Element](), list[Element](), list[Element]()
+    inner, outer = content, content.parent
     while isinstance(outer, Element) and outer.tag != "html":
         beside = _beside(inner, outer)
         frames += beside.frames
@@ -113,7 +134,7 @@ def _beside(inner: Element, outer: Element) -> _Beside:
         else:
             says_more = says_more or _counted(child)[0] >= MIN_WORDS
     kinds.discard(_ANY)
-    menus = [one for one in lists if _kind(one) not in kinds or not _has_heading(one)]
+    menus = [menu for menu in lists if _kind(menu) not in kinds or not _has_heading(menu)]
     return _Beside(says_more or len(menus) < len(lists), frames, menus)
 
 
@@ -136,8 +157,8 @@ def _has_heading(element: Element) -> bool:
 
 def _says_something(parent: Element) -> bool:
     """Tell whether an element has text of its own, between its elements."""
-    own = "".join(child.text for child in parent.children if isinstance(child, Text))
-    return len(words_of(own)) >= MIN_WORDS
+    text = "".join(child.text for child in parent.children if isinstance(child, Text))
+    return len(words_of(text)) >= MIN_WORDS
 
 
 def _is_menu(element: Element) -> bool:
@@ -181,29 +202,6 @@ def _without_frames(element: Element) -> Element:
     return element
 
 
-_NOT_SHOWN: Final = frozenset({"iframe", "noembed", "noframes", "title"})
-"""What has markup as its text, for other browsers, and the titles of drawings."""
-_FOR_OTHERS: Final = "noscript:not(:has(img))"
-"""An image that is there without scripts is one that scripts show."""
-_BLOCKS: Final = frozenset(
-    {"center", "dialog", "fieldset", "form", "hgroup", "legend", "marquee", "search"}
-)
-_AS_WRITTEN: Final = frozenset({"listing", "plaintext", "xmp"})
-_BOXES: Final = frozenset(
-    {"audio", "button", "canvas", "noscript", "object", "optgroup", "option", "select", "textarea"}
-    | {"text", "video"}  # the former of SVG
-)
-"""What stands in a line, and is not part of the words before and after it."""
-_HEADING_TAGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_NO_BREAK: Final = "\xa0"
-"""The space of `Chapter 6.`: in headings, and only there, Markdown would have it as an entity."""
-_EMPTY_LINES: Final = re.compile(r"\n\s*\n")
-_LOOSE_LISTS: Final = """
-    descendant-or-self::*[self::ul or self::ol or self::menu]
-        [text()[normalize-space()] or *[not(self::li or self::ul or self::ol or self::menu)]]
-"""
-
-
 def laid_out(part: Document | Element) -> Document | Element:
     """Return a part of a page with everything shown as in a browser; the tree is changed."""
     for element in [*part.iter_elements(_NOT_SHOWN), *part.select(_FOR_OTHERS)]:
@@ -225,7 +223,7 @@ def laid_out(part: Document | Element) -> Document | Element:
 
 
 def _take_no_break_spaces(part: Document | Element) -> None:
-    for heading in part.iter_elements(_HEADING_TAGS):
+    for heading in part.iter_elements(_HEADINGS):
         for node in heading.descendants:
             if isinstance(node, Text) and _NO_BREAK in node.data:
                 node.data = node.data.replace(_NO_BREAK, " ")

@@ -1,6 +1,6 @@
 """What a page says about itself: the metadata in its head and its markup."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import Any, Final
 
@@ -39,9 +39,10 @@ def metadata_of(document: Document, url: Url) -> Metadata:
         site_name=article.site_name,
         image=_absolute(article.image, base),
         published=article.date or _dated(json_ld, "datePublished"),
-        modified=_first(metas, _MODIFIED) or _dated(json_ld, "dateModified"),
+        modified=next((metas[name] for name in _MODIFIED if metas.get(name)), None)
+        or _dated(json_ld, "dateModified"),
         keywords=article.tags,
-        open_graph={name: one for name, one in metas.items() if name.startswith(_SOCIAL)},
+        open_graph={name: text for name, text in metas.items() if name.startswith(_SOCIAL)},
         dublin_core=document.dublin_core(),
         json_ld=json_ld,
         microdata=_microdata(document, base),
@@ -59,30 +60,27 @@ def _metas(document: Document) -> dict[str, str]:
     return metas
 
 
-def _first(metas: Mapping[str, str], names: Iterable[str]) -> str | None:
-    return next((metas[name] for name in names if metas.get(name)), None)
-
-
 def _absolute(href: str | None, base: Url) -> str | None:
     return resolve(href, base) if href else None
 
 
 def _json_ld(document: Document) -> Iterator[Any]:
+    """Yield the blocks of JSON-LD; unlike the parser's own, without halves of characters."""
     for element in document.select(_JSON_LD):
         try:
-            found = msgspec.json.decode(element.text.strip())
+            block = msgspec.json.decode(element.text.strip())
         except (msgspec.MsgspecError, RecursionError):
             continue
-        if _is_shallow(found, MAX_NESTING):
-            yield found
+        if _is_shallow(block, MAX_NESTING):
+            yield block
 
 
 def _is_shallow(value: object, levels: int) -> bool:
     match value:
         case dict():
-            return levels > 0 and all(_is_shallow(one, levels - 1) for one in value.values())
+            return levels > 0 and all(_is_shallow(part, levels - 1) for part in value.values())
         case list():
-            return levels > 0 and all(_is_shallow(one, levels - 1) for one in value)
+            return levels > 0 and all(_is_shallow(part, levels - 1) for part in value)
         case _:
             return True
 
@@ -90,9 +88,9 @@ def _is_shallow(value: object, levels: int) -> bool:
 def _dated(blocks: Iterable[object], name: str) -> str | None:
     """Return the date of that name in a block of JSON-LD, or in one of a graph of blocks."""
     for block in blocks:
-        several = block.get("@graph", [block]) if isinstance(block, dict) else block
-        for one in several if isinstance(several, list) else ():
-            date = one.get(name) if isinstance(one, dict) else None
+        nodes = block.get("@graph", [block]) if isinstance(block, dict) else block
+        for node in nodes if isinstance(nodes, list) else ():
+            date = node.get(name) if isinstance(node, dict) else None
             if isinstance(date, str) and date:
                 return date
     return None
@@ -100,27 +98,27 @@ def _dated(blocks: Iterable[object], name: str) -> str | None:
 
 def _microdata(document: Document, base: Url) -> tuple[MicrodataItem, ...]:
     try:
-        return tuple(_item(one) for one in _without_reference_bomb(document).microdata(base))
+        return tuple(map(_item, _without_reference_bomb(document).microdata(base)))
     except RecursionError:  # nested more deeply than anybody means
         return ()
 
 
 def _without_reference_bomb(document: Document) -> Document:
     """Return the tree without `itemref`, if items that share each other's parts could explode."""
-    references = document.select("[itemref]")
-    shared = sum(len((one.attr("itemref") or "").split()) for one in references)
-    is_nested = any(one.attr("itemprop") is not None for one in references)
+    elements = document.select("[itemref]")
+    shared = sum(len((element.attr("itemref") or "").split()) for element in elements)
+    is_nested = any(element.attr("itemprop") is not None for element in elements)
     if not is_nested and shared <= MAX_REFERENCES:
         return document
     document = deepcopy(document)  # others read it, too
-    for one in document.select("[itemref]"):
-        del one.attrs["itemref"]
+    for element in document.select("[itemref]"):
+        del element.attrs["itemref"]
     return document
 
 
 def _item(parsed: ParsedItem) -> MicrodataItem:
     properties = {
-        name: tuple(one if isinstance(one, str) else _item(one) for one in values)
+        name: tuple(value if isinstance(value, str) else _item(value) for value in values)
         for name, values in parsed.properties.items()
     }
     return MicrodataItem(parsed.type, parsed.id, properties)

@@ -1,16 +1,18 @@
-"""The analysis of a page: everything computed from its bytes, as one serialisable record."""
+"""The parser of pages: from the bytes of a body to one record of all that a crawl asks of it.
+
+Nothing here raises, whatever the bytes are, and the time it takes is linear in their number.
+"""
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cached_property
-from typing import Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import xxhash
 
 from gossamer.content.links import (
     MAX_REDIRECT_S,
-    FoundLink,
+    PageLink,
     PageLinks,
     Refresh,
     ResolvedLinks,
@@ -20,16 +22,22 @@ from gossamer.content.links import (
     resolve_links,
 )
 from gossamer.content.markers import Markers
-from gossamer.content.similarity import sketch, wording
+from gossamer.content.similarity import sketch, text_template_hash
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Url
 from gossamer.model.names import ContentKind, LinkKind, Sketch
 from gossamer.policy.content_kinds import HYPERLINKS, PAGES
 from gossamer.urls import MAX_URL_LENGTH, resolve
 
+if TYPE_CHECKING:
+    from gossamer.content.html_tree import HtmlTree
 
-class AnalysisRules(msgspec.Struct, frozen=True):
-    """The settings of the analysis for one crawl."""
+MAX_READ_BYTES: Final = 10_000_000
+"""The rest of a page is ignored: the tree of a hostile page takes forty times its size."""
+
+
+class ParseRules(msgspec.Struct, frozen=True):
+    """What one crawl wants of its pages."""
 
     markers: Markers | None = None
     """Only the links between them count."""
@@ -43,40 +51,31 @@ class AnalysisRules(msgspec.Struct, frozen=True):
     """Whether the visible text is wanted."""
 
 
-# RFC 5646: subtags of letters and digits. An underscore is a common mistake.
-_TAG: Final = re.compile(r"\s*([A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,8})\s*(?:,|$)")
-
-
-def first_language(values: Iterable[str | None]) -> str:
-    """Return the first language that is named; empty if none is. Of a list its first counts."""
-    for value in values:
-        found = _TAG.match(value) if value else None
-        if found:
-            return found[1].replace("_", "-")
-    return ""
-
-
-def header_language(headers: Headers) -> str:
-    """Return the language that the header of an answer names."""
-    return first_language(headers.get_all("content-language"))
-
-
-MAX_READ_BYTES: Final = 10_000_000
-"""The rest of a page is ignored: the tree of a hostile page takes forty times its size."""
-
-_USUAL_RULES: Final = AnalysisRules()
+_USUAL_RULES: Final = ParseRules()
 _NO_HEADERS: Final = Headers()
 
 
-class ParsedPage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A parsed page."""
+class RawPage(msgspec.Struct, frozen=True, array_like=True):
+    """A page as downloaded."""
+
+    url: Url
+    content_type: str | None
+    body: bytes
+    headers: Headers = _NO_HEADERS
+    """Which may have links."""
+
+
+class ParsedPage(msgspec.Struct, kw_only=True):
+    """What was found in a page."""
 
     kind: ContentKind
+    digest: bytes
+    """The hash of the bytes, by which identical content is recognised."""
     encoding: str = ""
     """The character encoding, by its name in the Encoding Standard in lower case."""
     title: str = ""
     """The title on one line, cut if it is too long."""
-    found: PageLinks = PageLinks()
+    page_links: PageLinks = PageLinks()
     """The links of the kinds to follow: those of the header, then those of the page."""
     links_left_out: int = 0
     """How many more links there are than a page may have."""
@@ -88,22 +87,76 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Name and content of all meta elements that have both."""
     markers_missing: bool = False
     """Whether only links between markers were asked for, and the page has no markers."""
-    take_text: Callable[[], str] = str
-    """Extracts the text for `text`, on first use."""
-    take_run: Callable[[], str] = str
-    """Extracts the text for comparing pages: one run of characters, without the tags."""
+    text: str = ""
+    """The visible words with one space between them, if they are wanted."""
+    sketch: Sketch | None = None
+    """For recognising similar pages; None if only identical content counts."""
+    text_template_hash: int = 0
+    """For recognising pages that repeat each other in all but numbers; 0 if it is not wanted."""
 
     @property
-    def links(self) -> tuple[FoundLink, ...]:
-        """All of them, in their order, repeated ones too."""
-        return self.found.all
+    def links(self) -> tuple[PageLink, ...]:
+        """All links in their order, repeated ones too."""
+        return self.page_links.all
 
-    @cached_property
-    def text(self) -> str:
-        """The visible words, with one space between them."""
-        from gossamer.content.html_tree import with_single_spaces  # noqa: PLC0415 -- as below
 
-        return with_single_spaces(self.take_text())
+class PageParser:
+    """Parses the pages of one crawl, which share a cache of resolved links."""
+
+    def __init__(self, rules: ParseRules) -> None:
+        self.rules = rules
+        self._resolved = ResolvedLinks()
+
+    def parse(self, page: RawPage, *, with_template_hash: bool = False) -> ParsedPage:
+        """Return the parsed page; `with_template_hash` takes longer than all the rest."""
+        rules, label = self.rules, parse_content_type(page.content_type)
+        kind = kind_of(label, page.body, rules.accept)
+        parsed = ParsedPage(kind=kind, digest=xxhash.xxh3_128_digest(page.body))
+        if not kind.is_page:
+            return parsed
+        # It loads the HTML parser, which a process that leaves parsing to another does not need.
+        from gossamer.content import html_tree  # noqa: PLC0415
+
+        source, parsed.encoding = html_tree.decode_markup(page.body[:MAX_READ_BYTES], label)
+        in_header = () if rules.markers else links_in_header(page.headers, page.url, rules.follow)
+        tree = None
+        if kind is ContentKind.TEXT:
+            parsed.page_links = PageLinks(before=in_header)
+        else:
+            tree = html_tree.HtmlTree(source, rules.markers, rules.follow)
+            self._read(tree, page, in_header, parsed)
+        threshold = 1.0 if rules.similarity is None else rules.similarity
+        if threshold < 1 or with_template_hash:
+            run = tree.take_unspaced_text() if tree else source
+            parsed.sketch = sketch(run, threshold) if run and threshold < 1 else None
+            parsed.text_template_hash = (
+                text_template_hash(run, page.url) if run and with_template_hash else 0
+            )
+        if rules.with_text:
+            parsed.text = html_tree.with_single_spaces(tree.take_text() if tree else source)
+        return parsed
+
+    def _read(
+        self,
+        tree: "HtmlTree",
+        page: RawPage,
+        in_header: tuple[PageLink, ...],
+        parsed: ParsedPage,
+    ) -> None:
+        """Take from the tree all but the text."""
+        base = base_url(page.url, tree.base)
+        leading_to, parsed.links_left_out = resolve_links(
+            tree.hrefs, base, parsed.encoding, self._resolved
+        )
+        refresh, redirect = _judge_refresh(page.headers, tree.refresh, base, self.rules)
+        parsed.page_links = PageLinks(
+            tree.hrefs, tree.kinds, leading_to, before=in_header, after=refresh
+        )
+        parsed.redirect = redirect if redirect != page.url else None
+        parsed.title = tree.title or ""
+        parsed.language = first_language(tree.languages)
+        parsed.metas = tuple(tree.metas)
+        parsed.markers_missing = tree.markers_missing
 
 
 def parse(
@@ -111,58 +164,16 @@ def parse(
     *,
     url: Url,
     content_type: str | None,
-    rules: AnalysisRules = _USUAL_RULES,
+    rules: ParseRules = _USUAL_RULES,
     headers: Headers = _NO_HEADERS,
-    resolved: ResolvedLinks | None = None,
 ) -> ParsedPage:
-    """Return the parsed page; whatever the bytes are, this never fails.
-
-    `content_type` is the value of the header, and `headers` are those that may have links.
-    `resolved` is a cache of links that many pages share.
-    """
-    label = parse_content_type(content_type)
-    kind = kind_of(label, body, rules.accept)
-    if not kind.is_page:
-        return ParsedPage(kind=kind)
-    in_header = () if rules.markers else links_in_header(headers, url, rules.follow)
-    # These load the HTML parser, which a process that leaves parsing to another does not need.
-    from gossamer.content.html_tree import (  # noqa: PLC0415
-        PageReader,
-        decode_markup,
-    )
-
-    text, encoding = decode_markup(body[:MAX_READ_BYTES], label)
-    if kind is ContentKind.TEXT:
-        return ParsedPage(
-            kind=kind,
-            encoding=encoding,
-            found=PageLinks(before=in_header),
-            take_text=lambda: text,
-            take_run=lambda: text,
-        )
-    reader = PageReader(text, rules.markers, rules.follow)
-    base = base_url(url, reader.base)
-    resolved = resolved or ResolvedLinks()
-    leading_to, left_out = resolve_links(reader.hrefs, base, encoding, resolved)
-    refresh, redirect = _judge_refresh(headers, reader.refresh, base, rules)
-    return ParsedPage(
-        kind=kind,
-        encoding=encoding,
-        title=reader.title or "",
-        found=PageLinks(reader.hrefs, reader.kinds, leading_to, before=in_header, after=refresh),
-        links_left_out=left_out,
-        redirect=redirect if redirect != url else None,
-        language=reader.language,
-        metas=tuple(reader.metas),
-        markers_missing=reader.markers_missing,
-        take_text=reader.take_text,
-        take_run=reader.take_run,
-    )
+    """Return one parsed page; `content_type` is the value of the header."""
+    return PageParser(rules).parse(RawPage(url, content_type, body, headers))
 
 
 def _judge_refresh(
-    headers: Headers, in_page: Refresh | None, base: Url, rules: AnalysisRules
-) -> tuple[tuple[FoundLink, ...], Url | None]:
+    headers: Headers, in_page: Refresh | None, base: Url, rules: ParseRules
+) -> tuple[tuple[PageLink, ...], Url | None]:
     """Return the link of a refresh, or where it leads if it comes at once: then it is a redirect.
 
     That of the header goes before that of the page, as in browsers. A page that is to be replaced
@@ -177,91 +188,20 @@ def _judge_refresh(
     if refresh.seconds <= MAX_REDIRECT_S:
         return (), target
     # Markers are about the content of a page, and this is about the page.
-    found = FoundLink(refresh.target[:MAX_URL_LENGTH], target, LinkKind.REFRESH)
-    return () if rules.markers else (found,), None
+    link = PageLink(refresh.target[:MAX_URL_LENGTH], target, LinkKind.REFRESH)
+    return () if rules.markers else (link,), None
 
 
-class RawPage(msgspec.Struct, frozen=True, array_like=True):
-    """A page as downloaded."""
-
-    url: Url
-    content_type: str | None
-    body: bytes
-    headers: Headers = Headers()
-    """Which may have links."""
+# RFC 5646: subtags of letters and digits. An underscore is a common mistake.
+_LANGUAGE_TAG: Final = re.compile(r"\s*([A-Za-z]{1,8}(?:[-_][A-Za-z0-9]{1,8}){0,8})\s*(?:,|$)")
 
 
-class Analysis(msgspec.Struct, frozen=True, array_like=True):
-    """What was found in a page."""
-
-    kind: ContentKind
-    digest: bytes
-    """The hash of the bytes, by which identical content is recognised."""
-    encoding: str
-    title: str
-    found: PageLinks
-    """The links of the kinds to follow."""
-    redirect: Url | None
-    """What the page is to be replaced by at once."""
-    metas: tuple[tuple[str, str], ...]
-    markers_missing: bool = False
-    """Whether only links between markers were asked for, and the page has no markers."""
-    language: str = ""
-    """As the markup says; empty if it does not."""
-    sketch: Sketch | None = None
-    """For recognising similar pages; None if only identical content counts."""
-    text: str = ""
-    """The visible text, if it is wanted."""
-    links_left_out: int = 0
-    """How many more links there are than a page may have."""
-    wording: int = 0
-    """For recognising pages that repeat each other in all but numbers."""
-
-    @property
-    def links(self) -> tuple[FoundLink, ...]:
-        """All links in their order, repeated ones too."""
-        return self.found.all
+def first_language(values: Iterable[str | None]) -> str:
+    """Return the first language that is named; empty if none is. Of a list its first counts."""
+    matches = (_LANGUAGE_TAG.match(value) for value in values if value)
+    return next((match[1].replace("_", "-") for match in matches if match), "")
 
 
-class Analyser:
-    """An analyser of pages, with the settings of one crawl."""
-
-    def __init__(self, rules: AnalysisRules) -> None:
-        self.rules = rules
-        self._resolved = ResolvedLinks()
-
-    def analyse(self, page: RawPage, *, with_wording: bool = False) -> Analysis:
-        """Return the analysis of the page; whatever the bytes are, this never fails.
-
-        The wording is found out only if it is wanted: that takes longer than all the rest.
-        """
-        parsed = parse(
-            page.body,
-            url=page.url,
-            content_type=page.content_type,
-            rules=self.rules,
-            headers=page.headers,
-            resolved=self._resolved,
-        )
-        is_compared = self._threshold < 1
-        run = parsed.take_run() if parsed.kind.is_page and (is_compared or with_wording) else ""
-        return Analysis(
-            kind=parsed.kind,
-            digest=xxhash.xxh3_128_digest(page.body),
-            encoding=parsed.encoding,
-            title=parsed.title,
-            language=parsed.language,
-            found=parsed.found,
-            links_left_out=parsed.links_left_out,
-            redirect=parsed.redirect,
-            metas=parsed.metas,
-            markers_missing=parsed.markers_missing,
-            sketch=sketch(run, self._threshold) if run and is_compared else None,
-            text=parsed.text if self.rules.with_text else "",
-            wording=wording(run, page.url) if run and with_wording else 0,
-        )
-
-    @property
-    def _threshold(self) -> float:
-        """The threshold of similarity; from 1 on pages are not compared."""
-        return 1.0 if self.rules.similarity is None else self.rules.similarity
+def header_language(headers: Headers) -> str:
+    """Return the language that the header of an answer names."""
+    return first_language(headers.get_all("content-language"))

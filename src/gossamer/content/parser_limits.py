@@ -1,11 +1,12 @@
-"""A limit on the size of the tree of a page, against pages that explode when parsed.
+"""Limits on the parser's work, against pages that explode when parsed and tags without end.
 
 Where `<b>` is not closed, the HTML standard opens it again in every following paragraph
 ("reconstruct the active formatting elements"), with all its attributes; and a second `<body>` adds
 its attributes to the first. A few hundred such tags before a few thousand paragraphs turn 100 kB
 into a tree of gigabytes, in any parser that follows the standard. On pages large enough for that,
 these elements are renamed to names without a meaning: links and words stay the same, and the tree
-stays in proportion to the page.
+stays in proportion to the page. And a tag of megabytes, with an attribute in every few characters,
+loses its attributes: whoever parses it keeps all other threads waiting.
 """
 
 import re
@@ -47,6 +48,34 @@ _ROOT_WITHIN: Final = 4096
 _START: Final = re.compile(f"<{_NAME}", _FLAGS)
 _START_OR_END: Final = re.compile(f"<(/?){_NAME}", _FLAGS)
 
+MAX_TAG: Final = 2_000_000
+"""Characters of a tag. One of this many, with an attribute in every five, takes 50 ms."""
+LARGE: Final = 1_000_000
+"""Characters of a page. A text of this many takes 12 ms before the body, and 2 ms in it."""
+
+_QUIET_PIECES: Final = MAX_TAG // PIECE
+"""A tag that is too long is the first one after this many pieces without any."""
+_TAGS: Final = frozenset({TokenType.START_TAG, TokenType.END_TAG})
+_PROLOGUE: Final = re.compile(
+    r"(?: \s++ | <!doctype[^<>]*+> | <!--[^<>]*+(?<=--)> | <\?[^<>]*+> | <html[^<>]*+> )*+",
+    re.VERBOSE | re.IGNORECASE,
+)
+_TAG_NAME: Final = re.compile(r"[\t\n\f\r >]|(?<!<)/")
+"""What ends the name of a tag."""
+_MAX_NAME: Final = 1_000
+"""Characters of the name of a tag that loses its attributes: the rest of it goes with them."""
+_AFTER_NAME: Final = r"(?=[\t\n\f\r />])"
+# Only names may be in capitals: "<" is found faster without.
+_NOSCRIPT: Final = re.compile(rf"<(?i:noscript){_AFTER_NAME}")
+_RAW_TEXT: Final = re.compile(
+    r"<(?=[inpstxINPSTX])"
+    r"(?i:iframe|noembed|noframes|noscript|plaintext|script|style|textarea|title|xmp)"
+    rf"{_AFTER_NAME}"
+)
+"""What the tokenizer takes the contents of for text."""
+_FOREIGN: Final = re.compile(rf"<(?i:svg|math){_AFTER_NAME}")
+_NOT_TEXT: Final = re.compile(r"<[a-zA-Z/!?]")
+
 
 def rename_formatting(text: str) -> str:
     """Return the page with its formatting elements renamed if it could explode, else as it is.
@@ -86,7 +115,9 @@ def as_written(text: str) -> str:
 def _renamed(text: str, names: re.Pattern[str], replacement: str) -> str:
     root = root_in(text)
     parts = (text,) if root < 0 else (text[:root], text[root + 1 :])
-    renamed = ["".join([names.sub(replacement, one) for one in _pieces(part)]) for part in parts]
+    renamed = [
+        "".join([names.sub(replacement, piece) for piece in _pieces(part)]) for part in parts
+    ]
     return "<".join(renamed)
 
 
@@ -100,35 +131,6 @@ def _pieces(text: str) -> list[str]:
         pieces.append(text[start:end])
         start = end
     return [*pieces, text[start:]]
-
-
-MAX_TAG: Final = 2_000_000
-"""Characters of a tag. One of this many, with an attribute in every five, takes 50 ms."""
-LARGE: Final = 1_000_000
-"""Characters of a page. A text of this many takes 12 ms before the body, and 2 ms in it."""
-
-_QUIET_PIECES: Final = MAX_TAG // PIECE
-"""A tag that is too long is the first one after this many pieces without any."""
-_TAGS: Final = frozenset({TokenType.START_TAG, TokenType.END_TAG})
-_PROLOGUE: Final = re.compile(
-    r"(?: \s++ | <!doctype[^<>]*+> | <!--[^<>]*+(?<=--)> | <\?[^<>]*+> | <html[^<>]*+> )*+",
-    re.VERBOSE | re.IGNORECASE,
-)
-_TAG_NAME: Final = re.compile(r"[\t\n\f\r >]|(?<!<)/")
-"""What ends the name of a tag."""
-_MAX_NAME: Final = 1_000
-"""Characters of the name of a tag that loses its attributes: the rest of it goes with them."""
-_AFTER_NAME: Final = r"(?=[\t\n\f\r />])"
-# Only names may be in capitals: "<" is found faster without.
-_NOSCRIPT: Final = re.compile(rf"<(?i:noscript){_AFTER_NAME}")
-_RAW_TEXT: Final = re.compile(
-    r"<(?=[inpstxINPSTX])"
-    r"(?i:iframe|noembed|noframes|noscript|plaintext|script|style|textarea|title|xmp)"
-    rf"{_AFTER_NAME}"
-)
-"""What the tokenizer takes the contents of for text."""
-_FOREIGN: Final = re.compile(rf"<(?i:svg|math){_AFTER_NAME}")
-_NOT_TEXT: Final = re.compile(r"<[a-zA-Z/!?]")
 
 
 def with_body(source: str) -> str:
@@ -175,11 +177,11 @@ def _giant_tags(markup: str) -> Iterator[str]:
         if (first := next(tokens, None)) is None:
             quiet += 1
             continue
-        found = chain((first,), tokens)
+        tokens = chain((first,), tokens)
         if quiet >= _QUIET_PIECES:
-            tags = [token.source or "" for token in found if token.type in _TAGS]
+            tags = [token.source or "" for token in tokens if token.type in _TAGS]
             yield from (tag for tag in tags if len(tag) > MAX_TAG)
-        deque(found, maxlen=0)  # the tokenizer goes on only when it is asked
+        deque(tokens, maxlen=0)  # the tokenizer goes on only when it is asked
         quiet = 0
 
 

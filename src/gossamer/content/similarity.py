@@ -80,6 +80,21 @@ _AROUND: Final = SHINGLE_WORDS - 1
 _WHOLE: Final = slice(None, -_AROUND) if sys.byteorder == "little" else slice(_AROUND, None)
 """The lanes with eight words in them: all but those of the first seven words."""
 
+MAX_SAMPLED_BYTES: Final = 500_000
+"""The rest of a page is ignored: to find its main content takes up to 0.12 s for so much."""
+
+MAX_TEMPLATE_CHARACTERS: Final = 20_000
+"""The rest of a text is ignored: two pages that differ only there are rare."""
+MAX_URL_CHARACTERS: Final = 200
+MIN_TEMPLATE_WORDS: Final = 5
+"""A page with fewer says nothing: it may be a picture."""
+
+_DIGITS: Final = b"0123456789"
+_LOWER_LETTERS: Final = bytes(
+    ord(chr(code).lower()) if chr(code).isalpha() else ord(" ") for code in range(0x80)
+) + bytes(range(0x80, 0x100))
+"""Letters in lower case, and spaces for all other signs that are ASCII."""
+
 
 class Banding(msgspec.Struct, frozen=True):
     """The number and width of bands."""
@@ -148,7 +163,7 @@ def banding_for(threshold: float, minima: int) -> Banding:
     Low thresholds need more bands: wide ones would never be shared, narrow ones by every page.
     """
     bandings = [_widest(threshold, count, minima // count) for count in _COUNTS]
-    return next((one for one in bandings if one.rows >= _SELECTIVE_ROWS), bandings[-1])
+    return next((banding for banding in bandings if banding.rows >= _SELECTIVE_ROWS), bandings[-1])
 
 
 def _widest(threshold: float, count: int, max_rows: int) -> Banding:
@@ -193,18 +208,14 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-MAX_OWN_BYTES: Final = 500_000
-"""The rest of a page is ignored: to find its own content takes up to 0.12 s for so much."""
+def main_content_sample(body: bytes, content_type: str | None) -> bytes:
+    """Return the sample of the main content of a page; empty if it has none, or too little."""
+    return sample(main_content_text(body, content_type))
 
 
-def own_sample(body: bytes, content_type: str | None) -> bytes:
-    """Return the sample of the own content of a page; empty if it has none, or too little."""
-    return sample(own_text(body, content_type))
-
-
-def own_text(body: bytes, content_type: str | None) -> str:
-    """Return the text of the own content of a page; empty if it has none."""
-    body, label = body[:MAX_OWN_BYTES], parse_content_type(content_type)
+def main_content_text(body: bytes, content_type: str | None) -> str:
+    """Return the text of the main content of a page; empty if it has none."""
+    body, label = body[:MAX_SAMPLED_BYTES], parse_content_type(content_type)
     kind = kind_of(label, body)
     if not kind.is_page:
         return ""
@@ -226,30 +237,17 @@ def _main_text(source: str) -> str:
     document = parse_tree(source)
     for element in document.iter_elements({*INVISIBLE, "template"}):
         element.decompose()
-    found = document.main_content()
-    return "" if found is None else found.text
+    content = document.main_content()
+    return "" if content is None else content.text
 
 
-MAX_TEMPLATE_CHARACTERS: Final = 20_000
-"""The rest of a text is ignored: two pages that differ only there are rare."""
-MAX_URL_CHARACTERS: Final = 200
-MIN_TEMPLATE_WORDS: Final = 5
-"""A page with fewer says nothing: it may be a picture."""
-
-_DIGITS: Final = b"0123456789"
-_LOWER_LETTERS: Final = bytes(
-    ord(chr(code).lower()) if chr(code).isalpha() else ord(" ") for code in range(0x80)
-) + bytes(range(0x80, 0x100))
-"""Letters in lower case, and spaces for all other signs that are ASCII."""
-
-
-def wording(text: str, url: Url) -> int:
+def text_template_hash(text: str, url: Url) -> int:
     """Return a number that pages with the same words have in common; 0: too few to tell."""
-    run = b" " + b" ".join(_words(text[:MAX_TEMPLATE_CHARACTERS])) + b" "
-    for word in {*_words(url[:MAX_URL_CHARACTERS])}:
+    run = b" " + b" ".join(_template_words(text[:MAX_TEMPLATE_CHARACTERS])) + b" "
+    for word in {*_template_words(url[:MAX_URL_CHARACTERS])}:
         run = run.replace(b" " + word + b" ", b" ")
     return xxh3_64_intdigest(run) if run.count(b" ") > MIN_TEMPLATE_WORDS else 0
 
 
-def _words(text: str) -> list[bytes]:
+def _template_words(text: str) -> list[bytes]:
     return text.encode("utf-8", "replace").translate(_LOWER_LETTERS, _DIGITS).split()

@@ -34,8 +34,9 @@ _BEGINS_LIKE_HTML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?[^>]*>\s*|<!--.{0,9999}?-->\s*)?<(?:!doctype\s+html|html)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "rdf": "item"}
-_ENTRIES["feed"] = "entry"
+_ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "rdf": "item"} | {
+    "feed": "entry"
+}
 """What the entries are called, by the name of the root element."""
 _FIELDS = frozenset({"loc", "lastmod", "priority", "link", "pubdate", "updated", "date"})
 _PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d\d))?\Z")
@@ -63,16 +64,21 @@ class Sitemap:
         self.trouble = ""
         """Why not all of it was read, as a part of a sentence; empty: all was."""
 
+    def note(self, trouble: str) -> None:
+        """Note why not all of it was read, unless that follows from something else."""
+        self.trouble = self.trouble or trouble
+
     def pieces(self) -> Iterator[list[SitemapEntry]]:
         """Yield the entries of one piece after another; most lists are short, many are empty."""
         read = None
-        for found in self._decompressed():
-            piece = found if read else _BLANK_BEGINNING.sub(b"", found)
-            read = read or self._reader(piece)
+        for piece in self._decompressed():
+            if read is None:
+                piece = _BLANK_BEGINNING.sub(b"", piece)  # noqa: PLW2901
+                read = self._reader(piece)
             if read is None:
                 is_html = _BEGINS_LIKE_HTML.match(piece)
-                words = "it is an HTML page" if is_html else "it is neither XML nor a list of URLs"
-                self.trouble = words
+                kind = "an HTML page" if is_html else "neither XML nor a list of URLs"
+                self.note(f"it is {kind}")
                 return
             yield self._counted(read(piece))
             if self.trouble:
@@ -80,19 +86,17 @@ class Sitemap:
         if read is not None:
             yield self._counted(read(b""))
 
-    def _counted(self, found: list[SitemapEntry]) -> list[SitemapEntry]:
+    def _counted(self, entries: list[SitemapEntry]) -> list[SitemapEntry]:
         """Return as many entries as there may be."""
         room = MAX_ENTRIES - self._count
-        if len(found) > room:
-            self.trouble = self.trouble or f"no more than {MAX_ENTRIES:,} URLs are read"
-        self._count += min(len(found), room)
-        return found[:room]
+        if len(entries) > room:
+            self.note(f"no more than {MAX_ENTRIES:,} URLs are read")
+        self._count += min(len(entries), room)
+        return entries[:room]
 
     def _reader(self, first: bytes) -> "_XmlReader | _TextReader | None":
         if _BEGINS_LIKE_XML.match(first):
-            if _BEGINS_LIKE_HTML.match(first):
-                return None
-            return _XmlReader(self, self._base)
+            return None if _BEGINS_LIKE_HTML.match(first) else _XmlReader(self, self._base)
         lines = first.lstrip(b"\xef\xbb\xbf").split(maxsplit=1)
         is_text = bool(lines) and lines[0].lower().startswith((b"http://", b"https://"))
         return _TextReader(self._base) if is_text else None
@@ -100,12 +104,11 @@ class Sitemap:
     def _decompressed(self) -> Iterator[bytes]:
         left = MAX_SITEMAP_BYTES
         for piece in self._inflated() if self._body.startswith(_GZIP) else self._sliced():
+            if left and piece:
+                yield piece[:left]
             if len(piece) > left:
-                if left:
-                    yield piece[:left]
-                self.trouble = self.trouble or "no more than 50 MiB are read"
+                self.note("no more than 50 MiB are read")
                 return
-            yield piece
             left -= len(piece)
 
     def _sliced(self) -> Iterator[bytes]:
@@ -124,11 +127,11 @@ class Sitemap:
                     if piece:
                         yield piece
                     elif not data and not member.eof:
-                        self.trouble = self.trouble or "its end is missing"
+                        self.note("its end is missing")
                         return
                 data = member.unused_data
         except zlib.error as error:
-            self.trouble = self.trouble or f"it is not valid gzip ({error})"
+            self.note(f"it is not valid gzip ({error})")
 
 
 class _TextReader:
@@ -144,8 +147,8 @@ class _TextReader:
         if piece.endswith((b"\n", b"\r")):
             lines, self._rest = [*lines, self._rest], b""
         self._rest = self._rest[: MAX_FIELD_LENGTH * 2]
-        found = (resolve(line.decode("utf-8-sig", "replace"), self._base) for line in lines if line)
-        return [SitemapEntry(url) for url in found if url is not None]
+        urls = (resolve(line.decode("utf-8-sig", "replace"), self._base) for line in lines if line)
+        return [SitemapEntry(url) for url in urls if url is not None]
 
 
 class _EndOfReading(Exception):  # noqa: N818 -- no error
@@ -158,7 +161,7 @@ class _XmlReader:
     def __init__(self, sitemap: Sitemap, base: Url) -> None:
         self._sitemap = sitemap
         self._base = base
-        self._found: list[SitemapEntry] = []
+        self._entries: list[SitemapEntry] = []
         self._entry_name = ""
         self._nesting = 0
         self._entry_at = 0
@@ -175,20 +178,16 @@ class _XmlReader:
 
     def __call__(self, piece: bytes) -> list[SitemapEntry]:
         """Read a piece; an empty one is the end."""
-        self._found = []
+        self._entries = []
         try:
             self._parser.Parse(piece, not piece)
         except _EndOfReading as end:
-            self._end_with(str(end))
+            self._sitemap.note(str(end))
         except expat.ExpatError as error:
-            self._end_with(f"it is not valid XML ({error})")
+            self._sitemap.note(f"it is not valid XML ({error})")
         except (ValueError, LookupError) as error:  # an encoding that nobody knows
-            self._end_with(f"it cannot be decoded ({error})")
-        return self._found
-
-    def _end_with(self, trouble: str) -> None:
-        """Note what is wrong, unless it follows from something else."""
-        self._sitemap.trouble = self._sitemap.trouble or trouble
+            self._sitemap.note(f"it cannot be decoded ({error})")
+        return self._entries
 
     def _refuse(self, *_: object) -> None:
         raise _EndOfReading("it has a DTD, which is not read")
@@ -235,10 +234,8 @@ class _XmlReader:
         url = resolve(text, self._base) if text else None
         if url is not None:
             dates = ("lastmod", "updated", "pubdate", "date")
-            said = next((fields[name] for name in dates if name in fields), None)
-            self._found.append(
-                SitemapEntry(url, read_date(said), read_priority(fields.get("priority")))
-            )
+            date = read_date(next((fields[name] for name in dates if name in fields), None))
+            self._entries.append(SitemapEntry(url, date, read_priority(fields.get("priority"))))
 
 
 def read_priority(text: str | None) -> float | None:

@@ -27,17 +27,20 @@ def tables_of(document: Document) -> tuple[Table, ...]:
     """Return the tables in their order, nested ones too; those without cells are left out."""
     if document.find("table") is None:
         return ()
-    found: list[Table] = []
+    tables: list[Table] = []
     left = MAX_CHARACTERS
     for element in _with_words_apart(document).iter_elements({"table"}):
         rows = [*_rows(element)]
-        cells = element.rows() if _size(rows) <= MAX_CELLS else _plain(rows)
+        if _size(rows) <= MAX_CELLS:
+            cells = element.rows()
+        else:
+            cells = [[cell.text for cell in _cells(row)] for row in rows]
         left -= sum(len(text) for row in cells for text in row)
         if left < 0:
             break
         if any(cells):
-            found.append(_table(element, rows, cells))
-    return tuple(found)
+            tables.append(_table(element, rows, cells))
+    return tuple(tables)
 
 
 def _with_words_apart(document: Document) -> Document:
@@ -80,7 +83,7 @@ def without_large_tables(document: Document) -> Document:
 
 def _table(element: Element, rows: list[Element], cells: list[list[str]]) -> Table:
     texts = [tuple([" ".join(text.split()) for text in row]) for row in cells]
-    caption = next((one.text for one in _children(element, {"caption"})), "")
+    caption = next((child.text for child in _children(element, {"caption"})), "")
     first = 1 if rows and _is_header(rows[0]) else 0
     return Table(texts[0] if first else (), tuple(texts[first:]), " ".join(caption.split()))
 
@@ -98,7 +101,7 @@ def _cells(row: Element) -> list[Element]:
 
 
 def _children(element: Element, tags: Collection[str]) -> list[Element]:
-    return [one for one in element.children if isinstance(one, Element) and one.tag in tags]
+    return [child for child in element.children if isinstance(child, Element) and child.tag in tags]
 
 
 def _is_header(row: Element) -> bool:
@@ -106,10 +109,6 @@ def _is_header(row: Element) -> bool:
     cells, part = _cells(row), row.parent
     in_head = isinstance(part, Element) and part.tag == "thead"
     return bool(cells) and (in_head or all(cell.tag == "th" for cell in cells))
-
-
-def _plain(rows: list[Element]) -> list[list[str]]:
-    return [[cell.text for cell in _cells(row)] for row in rows]
 
 
 def _size(rows: list[Element]) -> int:

@@ -12,7 +12,7 @@ import msgspec
 from gossamer.config import StoreAddress
 from gossamer.coordinator.continuing import read_options
 from gossamer.coordinator.outputs import output_state_folder
-from gossamer.coordinator.plan import analysis_rules, check_fields
+from gossamer.coordinator.plan import check_fields, parse_rules
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
@@ -170,7 +170,7 @@ class Export:
         )
         specs = wishes.specs(folder)
         check_places(specs)
-        self._writer = writer = OutputWriter(specs, analysis_rules(stored), start=start)
+        self._writer = writer = OutputWriter(specs, parse_rules(stored), start=start)
         writer.stopped = self._stopped
         return writer
 

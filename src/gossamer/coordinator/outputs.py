@@ -17,7 +17,7 @@ from gossamer.config import keep_seconds
 from gossamer.coordinator.continuing import ORIGIN_NOTE, read_origin
 from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.plan import Plan, analysis_rules
+from gossamer.coordinator.plan import Plan, parse_rules
 from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.coordinator.processes.output_process import (
     OUTPUT_CONTRACTS,
@@ -91,7 +91,7 @@ async def open_outputs(
         folder = _state_folder(plan, stack)
         writer: OutputClient | OutputFollower
         if plan.options.store.scheme == "memory":
-            memory_writer = OutputWriter(wishes.specs(folder), analysis_rules(plan.options))
+            memory_writer = OutputWriter(wishes.specs(folder), parse_rules(plan.options))
             writer = OutputFollower(memory_writer, crawl.reader, is_lasting=True)
         else:
             ResultDirectory(plan.directory, CrawlOwner(crawl.identity, plan.name)).mark()

@@ -19,8 +19,8 @@ from gossamer.config import (
 )
 from gossamer.config.host_rules import shown_table
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import AnalysisRules
-from gossamer.download.host_settings import HostSettings
+from gossamer.content.page_parser import ParseRules
+from gossamer.download.request_rules import HostSettings, RequestRules
 from gossamer.frontier.hosts import HostLimitRule
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.scorers.loading import choose
@@ -46,7 +46,6 @@ from gossamer.urls import (
 
 if TYPE_CHECKING:
     from gossamer.download.options import FetchOptions
-    from gossamer.download.request_rules import RequestRules
 
 SCOPE_NOTE = "seed-scope"
 """The note of the hosts, domains or directories of the seeds in files, 8 bytes for each.
@@ -81,7 +80,7 @@ class Plan:
             host_key(parse_seed(f"http://{name}/", "host to ignore robots.txt of"))
             for name in options.ignore_robots
         )
-        analysis_rules(options)  # checks the markers
+        parse_rules(options)  # checks the markers
         self.scorer_name = options.scorer
         if options.scorer == "auto":
             self.scorer_name = choose(options.scope, options.pagerank_key)
@@ -260,12 +259,12 @@ def request_rules(options: CrawlOptions, environment: Mapping[str, str]) -> "Req
     return RequestRules(settings, environment)
 
 
-def analysis_rules(
+def parse_rules(
     options: CrawlOptions, similarity: float | None = None, *, with_text: bool = False
-) -> AnalysisRules:
+) -> ParseRules:
     """Return how pages are read; those that were kept are not compared with others again."""
     accepted = accepted_kinds(options.accept)
-    return AnalysisRules(
+    return ParseRules(
         markers=Markers.parse(options.markers) if options.markers else None,
         similarity=similarity,
         follow=kinds_to_follow(options.follow, accepted),

@@ -10,7 +10,7 @@ import msgspec
 from gossamer.coordinator.continuing import working_directory
 from gossamer.coordinator.coordinate import LockedRows, OpenRequest, open_to_replay
 from gossamer.coordinator.observer import Observer
-from gossamer.coordinator.plan import Plan, analysis_rules
+from gossamer.coordinator.plan import Plan, parse_rules
 from gossamer.modules.contract import Module, ModuleContext
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.plugins import absolute_name
@@ -146,7 +146,7 @@ class Replay:
                 if not progress.is_due(record.id):
                     continue
                 records: Sequence[Record] = ()
-                if (page := await read_page(reader, record, analysis_rules(plan.options))) is None:
+                if (page := await read_page(reader, record, parse_rules(plan.options))) is None:
                     expired += 1
                 else:
                     records = (await runner.deliver(page)).records

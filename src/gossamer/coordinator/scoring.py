@@ -7,11 +7,11 @@ import msgspec
 import pycurl
 
 from gossamer.coordinator.plan import Plan, fetch_options
+from gossamer.download.answer import HeaderReader
 from gossamer.download.connections import HandlePool
 from gossamer.download.curl_errors import CurlFailure
-from gossamer.download.lookups import direct
+from gossamer.download.lookups import connect_by_table
 from gossamer.download.options import FetchOptions
-from gossamer.download.verdict import HeaderReader
 from gossamer.frontier.contract import FrontierClient
 from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.frontier.scorers.loading import SafeScorer, load
@@ -157,7 +157,7 @@ class PageRankHttp:
             curl.setopt(pycurl.HTTPGET, 1)
         else:
             curl.setopt(pycurl.POSTFIELDS, question.body)
-        if self._dns is not None and not direct(curl, Url(question.url), self._dns):
+        if self._dns is not None and not connect_by_table(curl, Url(question.url), self._dns):
             self._handles.give_back(curl)
             raise ConnectionError("its name is not in the table")
         curl.setopt(pycurl.HEADERFUNCTION, on_header)

@@ -16,8 +16,112 @@ from typing import Final
 
 import xxhash
 
+PUBLIC_CONNECTIONS: Final = 8
+"""How many requests one public address gets at a time, unless the operator wants otherwise."""
+
+WAIT_S: Final = 1.0
+"""How long a request waits for its address before its URL is left for later."""
+
+_CHECK_EVERY_S: Final = 0.1
+"""How soon it is noticed that another process has freed a slot, which it does not tell."""
+
 MAX_SLOTS: Final = 1024
+_MAX_EXEMPT: Final = 10_000
 _TAKEN: Final = {errno.EACCES, errno.EAGAIN}
+
+
+class AddressBusyError(Exception):
+    """An address has as many requests under way as it may have."""
+
+
+class AddressSlots:
+    """The requests that are under way, by address.
+
+    With locks, those of all processes that have the same ones; without, those of this one.
+    """
+
+    def __init__(
+        self, limit: int | None, least: int = 1, locks: "AddressLocks | None" = None
+    ) -> None:
+        """Allow so many to each address; None: the usual number to those that are public.
+
+        `least` is how many there may be in any case.
+        """
+        self._locks = locks
+        self._locked: dict[str, list[int]] = {}
+        """Which slots of an address are locked for this process."""
+        self._limit = max(PUBLIC_CONNECTIONS if limit is None else limit, least)
+        self._has_exempt = limit is None
+        self._exempt: set[str] = set()
+        self._taken: dict[str, int] = {}
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    def exempt(self, ip: str) -> None:
+        """Note that the operator has allowed an address: it has no limit unless he gave one."""
+        if len(self._exempt) >= _MAX_EXEMPT:
+            self._exempt.clear()
+        self._exempt.add(ip)
+
+    def take(self, ip: str) -> bool:
+        """Take a slot of an address; False if it has none."""
+        taken = self._taken.get(ip, 0)
+        if not (self._has_exempt and ip in self._exempt) and not self._has_slot(ip, taken):
+            return False
+        self._taken[ip] = taken + 1
+        return True
+
+    def _has_slot(self, ip: str, taken: int) -> bool:
+        """Return whether an address has one more slot for this process, which is locked then."""
+        if taken >= self._limit or self._locks is None:
+            return taken < self._limit
+        held = self._locked.get(ip, [])
+        slot = self._locks.take(ip, self._limit, held)
+        if slot is not None:
+            self._locked[ip] = [*held, slot]
+        return slot is not None
+
+    def release(self, ip: str) -> None:
+        """Free a slot of an address; who has waited longest for one may try again."""
+        if self._locks is not None and (held := self._locked.pop(ip, None)):
+            self._locks.free(ip, held.pop())
+            if held:
+                self._locked[ip] = held
+        taken = self._taken.pop(ip) - 1
+        if taken:
+            self._taken[ip] = taken
+        self._wake_next(ip)
+
+    def _wake_next(self, ip: str) -> None:
+        """Let the request try again that has waited longest."""
+        waiting = self._waiting.get(ip)
+        while waiting:
+            future = waiting.popleft()
+            if not future.done():
+                future.set_result(None)
+                break
+
+    async def wait(self, ip: str, until: float) -> None:
+        """Wait until there may be a slot; an `AddressBusyError` if that takes too long."""
+        loop = asyncio.get_running_loop()
+        check_at = inf if self._locks is None else loop.time() + _CHECK_EVERY_S
+        future = loop.create_future()
+        waiting = self._waiting.setdefault(ip, deque())
+        waiting.append(future)
+        try:
+            async with asyncio.timeout_at(min(until, check_at)):
+                await future
+        except TimeoutError as error:
+            if loop.time() >= until:
+                raise AddressBusyError from error
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():  # it was its turn: that of the next then
+                self._wake_next(ip)
+            raise
+        finally:
+            with suppress(ValueError):
+                waiting.remove(future)
+            if not waiting and self._waiting.get(ip) is waiting:
+                del self._waiting[ip]
 
 
 class AddressLocks:
@@ -49,110 +153,3 @@ class AddressLocks:
 def _byte(ip: str, slot: int) -> int:
     """Return where a slot is; two addresses have the same once in 2**52."""
     return (xxhash.xxh3_64_intdigest(ip.encode()) >> 12) * MAX_SLOTS + slot
-
-
-PUBLIC_CONNECTIONS: Final = 8
-"""How many requests one public address gets at a time, unless the operator wants otherwise."""
-
-WAIT_S: Final = 1.0
-"""How long a request waits for its address before its URL is left for later."""
-
-_LOOK_EVERY_S: Final = 0.1
-"""How soon it is noticed that another process has freed a slot, which it does not tell."""
-
-_MAX_OWN: Final = 10_000
-
-
-class AddressBusyError(Exception):
-    """An address has as many requests under way as it may have."""
-
-
-class AddressSlots:
-    """The requests that are under way, by address.
-
-    With locks, those of all processes that have the same ones; without, those of this one.
-    """
-
-    def __init__(
-        self, limit: int | None, least: int = 1, locks: AddressLocks | None = None
-    ) -> None:
-        """Allow so many to each address; None: the usual number to those that are public.
-
-        `least` is how many there may be in any case.
-        """
-        self._locks = locks
-        self._locked: dict[str, list[int]] = {}
-        """Which slots of an address are locked for this process."""
-        self._limit = max(PUBLIC_CONNECTIONS if limit is None else limit, least)
-        self._spares_own = limit is None
-        self._own: set[str] = set()
-        """Addresses that the operator has allowed, which have no limit unless he gave one."""
-        self._taken: dict[str, int] = {}
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-
-    def note_own(self, ip: str) -> None:
-        """Note that the operator has allowed an address."""
-        if len(self._own) >= _MAX_OWN:
-            self._own.clear()
-        self._own.add(ip)
-
-    def take(self, ip: str) -> bool:
-        """Take a slot of an address; False if it has none."""
-        taken = self._taken.get(ip, 0)
-        if not (self._spares_own and ip in self._own) and not self._has_slot(ip, taken):
-            return False
-        self._taken[ip] = taken + 1
-        return True
-
-    def _has_slot(self, ip: str, taken: int) -> bool:
-        """Return whether an address has one more slot for this process, which is locked then."""
-        if taken >= self._limit or self._locks is None:
-            return taken < self._limit
-        held = self._locked.get(ip, [])
-        slot = self._locks.take(ip, self._limit, held)
-        if slot is not None:
-            self._locked[ip] = [*held, slot]
-        return slot is not None
-
-    def release(self, ip: str) -> None:
-        """Free a slot of an address; who has waited longest for one may try again."""
-        if self._locks is not None and (held := self._locked.pop(ip, None)):
-            self._locks.free(ip, held.pop())
-            if held:
-                self._locked[ip] = held
-        left = self._taken.pop(ip) - 1
-        if left:
-            self._taken[ip] = left
-        self._wake_next(ip)
-
-    def _wake_next(self, ip: str) -> None:
-        """Let the one try again who has waited longest."""
-        waiting = self._waiting.get(ip)
-        while waiting:
-            first = waiting.popleft()
-            if not first.done():
-                first.set_result(None)
-                break
-
-    async def wait(self, ip: str, until: float) -> None:
-        """Wait until there may be a slot; an `AddressBusyError` if that takes too long."""
-        loop = asyncio.get_running_loop()
-        look_at = inf if self._locks is None else loop.time() + _LOOK_EVERY_S
-        future = loop.create_future()
-        waiting = self._waiting.setdefault(ip, deque())
-        waiting.append(future)
-        try:
-            async with asyncio.timeout_at(min(until, look_at)):
-                await future
-        except TimeoutError as error:
-            if loop.time() >= until:
-                raise AddressBusyError from error
-        except asyncio.CancelledError:
-            if future.done() and not future.cancelled():  # it was its turn: that of the next then
-                self._wake_next(ip)
-            raise
-        finally:
-            with suppress(ValueError):
-                waiting.remove(future)
-            if not waiting and self._waiting.get(ip) is waiting:
-                del self._waiting[ip]

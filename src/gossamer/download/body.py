@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import brotli  # type: ignore[import-untyped]  # it ships no types
+import zstandard
 
 from gossamer.model import Cause
 
@@ -16,6 +17,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_BITS = 31
 _ZLIB_BITS = 15
 _RAW_DEFLATE_BITS = -15
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_MAX_ZSTD_WINDOW = 8 * 1024 * 1024
+_MAX_ZSTD_BLOCK = 128 * 1024
 
 
 class CodingError(Exception):
@@ -99,14 +103,68 @@ class Brotli:
             data = b""
 
 
+class Zstd:
+    """The Zstandard format, RFC 8878, in a window of 8 MB at most (RFC 9659).
+
+    There may be several frames; other data after them are ignored, as with gzip. The decompressor
+    has no bound on what it returns, so it is given one block at a time, of at most 128 KiB.
+    """
+
+    def __init__(self) -> None:
+        self.finished = False
+        self._unread = b""
+        self._stream: zstandard.ZstdDecompressionObj | None = None
+        self._had_last_block = False
+
+    def decode(self, data: bytes) -> Iterator[bytes]:
+        """Yield what the data decode to."""
+        data, start = self._unread + data, 0
+        while (end := start + self._part_size(data, start)) <= len(data) and end > start:
+            if self._stream is None:
+                decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW)
+                self._stream, self.finished = decompressor.decompressobj(), False
+            elif not self._had_last_block:
+                self._had_last_block = bool(data[start] & 1)
+            try:
+                piece = self._stream.decompress(data[start:end])
+            except zstandard.ZstdError as error:
+                raise CodingError(str(error)) from error
+            if piece:
+                yield piece
+            start = end
+            if self._stream.eof:
+                self.finished, self._stream, self._had_last_block = True, None, False
+        self._unread = data[start:]
+
+    def _part_size(self, data: bytes, start: int) -> int:
+        """Return the size of the part that begins here: a header, a block or a checksum.
+
+        It is 0 if that is not known yet, or there is nothing more to decode.
+        """
+        if self._stream is None:
+            if not data[start : start + 4].startswith(_ZSTD_MAGIC[: len(data) - start]):
+                if self.finished:
+                    return 0
+                raise CodingError("not a Zstandard frame")
+            return 0 if len(data) < start + 5 else _zstd_header_size(data[start + 4])
+        if self._had_last_block:
+            return 4
+        if len(data) < start + 3:
+            return 0
+        header = int.from_bytes(data[start : start + 3], "little")
+        is_run, size = header & 6 == 2, header >> 3
+        if size > _MAX_ZSTD_BLOCK:
+            raise CodingError("a block is too large")
+        return 4 if is_run else 3 + size
+
+
 _DECODERS: dict[str, type[Decoder]] = {
     "br": Brotli,
     "deflate": Deflate,
     "gzip": Gzip,
     "x-gzip": Gzip,  # RFC 9110, section 8.4.1.3
+    "zstd": Zstd,
 }
-
-ACCEPT_ENCODING = "gzip, deflate, br"
 
 
 def codings_in(values: Iterable[str]) -> tuple[str, ...]:
@@ -142,6 +200,13 @@ def _inflate(stream: "zlib._Decompress", data: bytes) -> Iterator[bytes]:
         # After a full piece there may be more output, even if all input is used up.
         if stream.eof or not (data or len(piece) == _PIECE_BYTES):
             return
+
+
+def _zstd_header_size(descriptor: int) -> int:
+    """Return the size of a frame's header by its descriptor (RFC 8878, section 3.1.1.1)."""
+    is_single = descriptor >> 5 & 1
+    content_size = (is_single, 2, 4, 8)[descriptor >> 6]
+    return 5 + (1 - is_single) + (0, 1, 2, 4)[descriptor & 3] + content_size
 
 
 def _starts_like_zlib(data: bytes) -> bool:

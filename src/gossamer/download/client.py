@@ -7,19 +7,23 @@ from typing import Self
 import pycurl
 
 from gossamer.download.address_slots import WAIT_S, AddressLocks, AddressSlots
-from gossamer.download.connections import ConnectionSockets, Lane, Lanes
+from gossamer.download.connections import (
+    ConnectionGroup,
+    ConnectionGroups,
+    ConnectionSockets,
+    RequestCookies,
+    give_cookies,
+)
 from gossamer.download.curl_errors import CurlFailure
+from gossamer.download.deadlines import Watchdog
 from gossamer.download.large_bodies import LargeBodies
-from gossamer.download.lookups import Lookups, direct, needs_lookup, tell_address
+from gossamer.download.lookups import HostFinder
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.proxied import ProxiedGuard
-from gossamer.download.request_settings import RequestCookies, SettingsFor, give_cookies
-from gossamer.download.transfer import Transfer
-from gossamer.download.watchdog import Watchdog
-from gossamer.model import Cause, NameTable, Response, Url
+from gossamer.download.request_settings import SettingsFor
+from gossamer.download.transfer import Network, Request, Transfer
+from gossamer.model import NameTable, Response, Url
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.size_limits import Allowance
-from gossamer.urls import host_key
 
 
 class Client:
@@ -39,17 +43,11 @@ class Client:
         settings_for: SettingsFor | None = None,
         address_locks: AddressLocks | None = None,
     ) -> None:
-        self._options = options
-        self._addresses = addresses
-        self._dns = dns
-        self._lanes = Lanes(options, settings_for)
-        self._lookups = Lookups(options.connect_timeout_s)
-        self._guard = ProxiedGuard(addresses, dns, self._lookups)
+        slots = AddressSlots(options.address_connections, options.host_connections, address_locks)
+        self._network = Network(options, addresses, ConnectionSockets(), slots)
+        self._groups = ConnectionGroups(options, settings_for)
+        self._hosts = HostFinder(addresses, dns, options.connect_timeout_s)
         self._slots = asyncio.Semaphore(options.connections)
-        self._sockets = ConnectionSockets()
-        self._address_slots = AddressSlots(
-            options.address_connections, options.host_connections, address_locks
-        )
         self._watchdog = Watchdog(options)
         largest = max(options.max_body_bytes, options.max_file_bytes)
         self._large_bodies = LargeBodies(largest, options.max_held_bytes)
@@ -59,7 +57,7 @@ class Client:
 
     async def __aexit__(self, *_: object) -> None:
         """Close every connection; running and waiting fetches are cancelled."""
-        self._lanes.close()
+        self._groups.close()
 
     async def fetch(
         self,
@@ -79,57 +77,29 @@ class Client:
         A redirect is not followed. At most `connections` requests run at a time; the others wait
         here, and that time does not count for their timeouts.
         """
-        if self._lanes.closed:
+        if self._groups.closed:
             raise RuntimeError("The client is closed.")
         async with self._slots:
-            if self._lanes.closed:
+            if self._groups.closed:
                 raise asyncio.CancelledError
-            lane = self._lanes.choose(url, accept)
-            transfer = Transfer(
-                url, accept, self._options, self._addresses, allowance, lane.settings
-            )
-            curl = lane.handles.take()
-            transfer.attach(curl, self._sockets, self._address_slots)
+            group = self._groups.choose(url, accept)
+            request = Request(url, accept, group.settings, allowance or Allowance())
+            curl = group.handles.take()
             give_cookies(curl, cookies)
-            failure = None
-            if await self._may_be_asked(curl, url, transfer):
-                transfer, failure = await self._send(curl, transfer, lane, pause_s)
+            transfer, failure = Transfer(curl, request, self._network), None
+            refusal = await self._hosts.direct(curl, url, group.settings.connection)
+            if refusal is not None:
+                transfer.stop(*refusal)
+            else:
+                transfer, failure = await self._send(curl, transfer, group, pause_s)
             if cookies is not None:
                 cookies.collect(curl)
             response = transfer.response(failure)
-            lane.handles.give_back(curl)
+            group.handles.give_back(curl)
             return response
 
-    async def _may_be_asked(self, curl: pycurl.Curl, url: Url, transfer: Transfer) -> bool:
-        """Tell the handle where the host is, as far as that is our business; False: it is not."""
-        connection = transfer.settings.connection
-        if connection.proxy is not None:
-            verdict = await self._guard.judge(url)
-            if verdict.cause is not None:
-                transfer.stop(verdict.cause, verdict.detail)
-            elif not connection.proxy_resolves:
-                tell_address(curl, url, verdict.addresses)
-        elif self._dns is None:
-            await self._look_up(curl, url, transfer)
-        elif not direct(curl, url, self._dns):
-            transfer.stop(Cause.NAME_NOT_FOUND, "not in the table of names")
-        return not transfer.stopped
-
-    async def _look_up(self, curl: pycurl.Curl, url: Url, transfer: Transfer) -> None:
-        """Tell the handle the addresses of the host, so that libcurl has no name to look up."""
-        host = host_key(url)
-        addresses: tuple[str, ...] = ()
-        if needs_lookup(host):
-            try:
-                addresses = await self._lookups.find(host)
-            except TimeoutError:
-                transfer.stop(Cause.CONNECT_TIMEOUT, "looking up its name")
-            except OSError as error:
-                transfer.stop(Cause.NAME_NOT_FOUND, error.strerror or str(error))
-        tell_address(curl, url, addresses)
-
     async def _send(
-        self, curl: pycurl.Curl, transfer: Transfer, lane: Lane, pause_s: float | None
+        self, curl: pycurl.Curl, transfer: Transfer, group: ConnectionGroup, pause_s: float | None
     ) -> tuple[Transfer, CurlFailure | None]:
         """Send a request; return it, or the one that was sent in its place, and how it failed.
 
@@ -138,10 +108,10 @@ class Client:
         """
         is_fresh, wait_until = False, 0.0
         while True:
-            failure = await self._perform(curl, transfer, lane)
+            failure = await self._perform(curl, transfer, group)
             if transfer.busy_address is not None:
                 wait_until = wait_until or asyncio.get_running_loop().time() + WAIT_S
-                await self._address_slots.wait(transfer.busy_address, wait_until)
+                await self._network.slots.wait(transfer.busy_address, wait_until)
             elif not is_fresh and transfer.is_unanswered(failure):
                 if transfer.was_sent and pause_s is None:
                     break
@@ -150,16 +120,15 @@ class Client:
                 curl.setopt(pycurl.FRESH_CONNECT, 1)
             else:
                 break
-            transfer = transfer.again()
-            transfer.attach(curl, self._sockets, self._address_slots)
+            transfer = Transfer(curl, transfer.request, self._network)
         if is_fresh:
             curl.setopt(pycurl.FRESH_CONNECT, 0)
         return transfer, failure
 
     async def _perform(
-        self, curl: pycurl.Curl, transfer: Transfer, lane: Lane
+        self, curl: pycurl.Curl, transfer: Transfer, group: ConnectionGroup
     ) -> CurlFailure | None:
-        future = lane.multi.add(curl)
+        future = group.multi.add(curl)
         transfer.room = room = self._large_bodies.room(curl, partial(_break, future))
         self._watchdog.watch(transfer, future)
         try:
@@ -172,7 +141,7 @@ class Client:
             if not transfer.stopped or (task is not None and task.cancelling()):
                 raise
         finally:
-            lane.multi.remove(curl)
+            group.multi.remove(curl)
             self._watchdog.release(transfer)
             transfer.leave()
             room.leave()

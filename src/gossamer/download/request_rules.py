@@ -1,61 +1,204 @@
-"""How the requests of a crawl are made: its options and rules, with their secrets, by origin."""
+"""How requests to an origin are made: by the rules of its host, the options, or the defaults.
+
+Options that say who we are (`FOR_SEEDS`) apply to the origins of the seeds only; the others, such
+as a proxy, to every host. Secrets are named by options and rules, and read by each process that
+makes requests, from its environment or from files.
+"""
 
 import base64
-import ssl
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
+from gossamer.config import OPTIONS, CrawlOptions, HostTable, Option
+from gossamer.config.host_rules import FAMILIES, HOST_KEYS, AppliedRules, HostPattern
 from gossamer.config.request_values import DIRECT, Secret, split_field
-from gossamer.download.host_settings import HostSettings
 from gossamer.download.request_settings import ConnectionSettings, ProxyLogin, RequestSettings
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
+from gossamer.policy.addresses import port_of
+from gossamer.urls import authority, host_key
+
+FOR_SEEDS: Final = frozenset({"header", "secret_header", "auth", "client_cert", "client_key"})
+"""The options that apply to the origins of the seeds."""
 
 MAX_SECRET_BYTES: Final = 16_384
-_BEARER = "bearer "
+_BEARER: Final = "bearer "
+
+_OPTIONS = {option.field: option for option in OPTIONS}
+_OPTION_OF = {key.field: _OPTIONS.get(key.field) for key in HOST_KEYS} | {
+    "connections": _OPTIONS["host_connections"],
+    # The options of these names are for the crawl as a whole.
+    **dict.fromkeys(("max_pages", "max_bytes")),
+}
 
 
-def read_secret(source: str, what: str, environment: Mapping[str, str]) -> Secret:
-    """Return the secret that is in `env:VARIABLE` or `file:PATH`; `what` names who wants it."""
-    place, _, name = source.partition(":")
-    if place == "env":
-        return from_variable(name, what, environment)
-    return from_file(name, what)
+class HostSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """One key of the rules, as it applies to an origin."""
+
+    key: Option
+    value: Any
+    pattern: HostPattern | None = None
+    """Of the rule that it comes from."""
+    option: Option | None = None
+    """That it comes from, if no rule says anything."""
+    withheld: HostPattern | Option | None = None
+    """A rule, or an option, that has a value for other origins and not for this one."""
+
+
+class HostSettings:
+    """Finds what applies to an origin."""
+
+    def __init__(self, options: CrawlOptions, seeds: Iterable[Url]) -> None:
+        self._options = options
+        self._table = HostTable.of(options.host)
+        self._seed_origins = frozenset(map(authority, seeds))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all requests are made alike, without anything that an option or a rule adds."""
+        return not self._options.host and all(
+            getattr(self._options, name) == _OPTIONS[name].default
+            for name in (*FOR_SEEDS, "ca_file", "proxy", "http2")
+        )
+
+    def explain(self, url: Url) -> list[HostSetting]:
+        """Return every key, as it applies to the URL's origin."""
+        applied = self._table.explain(host_key(url), url.partition(":")[0], port_of(url))
+        is_seeds = authority(url) in self._seed_origins
+        replaced = {
+            name for family in FAMILIES if applied.patterns.keys() & set(family) for name in family
+        }
+        return [self._setting(key, applied, replaced, is_seeds=is_seeds) for key in HOST_KEYS]
+
+    def _setting(
+        self, key: Option, applied: AppliedRules, replaced: Collection[str], *, is_seeds: bool
+    ) -> HostSetting:
+        """Return one key; `replaced` are those of families of which a rule has a key."""
+        name, option = key.field, _OPTION_OF[key.field]
+        if name in applied.patterns:
+            value = getattr(applied.rules, name)
+            return HostSetting(key=key, value=value, pattern=applied.patterns[name])
+        value = None if option is None else getattr(self._options, option.field)
+        withheld: HostPattern | Option | None = applied.withheld.get(name)
+        if name in replaced or (name in FOR_SEEDS and not is_seeds):
+            is_given = option is not None and value != option.default
+            if is_given and name not in replaced:
+                withheld = withheld or option
+            option, value = None, () if isinstance(value, tuple) else None
+        return HostSetting(key=key, value=value, option=option, withheld=withheld)
+
+    def values(self, url: Url) -> dict[str, Any]:
+        """Return the values of all keys, by field, as they apply to the URL's origin."""
+        return {setting.key.field: setting.value for setting in self.explain(url)}
+
+    def sources(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return who may name a secret or a file, and its values: the options, and each rule."""
+        rules = [(f' of [host."{rule.pattern}"]', rule.values) for rule in self._table.rules]
+        values = {key: getattr(self._options, key) for key in _OPTION_OF if key in _OPTIONS}
+        return [("", values), *rules]
+
+
+class RequestRules:
+    """The settings of requests; whatever they need is read and checked when this is made."""
+
+    def __init__(self, settings: HostSettings, environment: Mapping[str, str]) -> None:
+        """Read every secret; raise `UsageError` for one that is missing or unfit."""
+        self._settings = settings
+        self._environment = environment
+        self._secrets: dict[str, Secret] = {}
+        """By where they are: `env:VARIABLE`, `file:PATH`."""
+        for where, values in settings.sources():
+            self._read(where, values)
+
+    def settings_for(self, url: Url) -> RequestSettings:
+        """Return how a request for this URL is made."""
+        values = self._settings.values(url)
+        fields = [split_field(text) for text in values["secret_header"] or ()]
+        secret_fields = {name: self._secrets[source] for name, source in fields}
+        if (source := values["auth"]) is not None:
+            secret_fields["Authorization"] = authorization(self._secrets[source], "the login")
+        source = values["proxy_auth"]
+        login = None if source is None else proxy_login(self._secrets[source], "the proxy's login")
+        return RequestSettings(
+            connection=ConnectionSettings(
+                proxy=None if values["proxy"] == DIRECT else values["proxy"],
+                proxy_login=login,
+                client_cert=values["client_cert"],
+                client_key=values["client_key"],
+                ca_file=values["ca_file"],
+                http2=bool(values["http2"]),
+            ),
+            user_agent=values["user_agent"],
+            fields=tuple(map(split_field, values["header"] or ())),
+            secret_fields=tuple(secret_fields.items()),
+        )
+
+    def _read(self, where: str, values: Mapping[str, Any]) -> None:
+        """Read the secrets that the options or a rule name; `UsageError` for what is unfit."""
+        if (source := values.get("auth")) is not None:
+            secret = self._secrets[source] = self._secret(source, f"auth{where}")
+            authorization(secret, f"the token{where}")
+        if (source := values.get("proxy_auth")) is not None:
+            secret = self._secrets[source] = self._secret(source, f"proxy-auth{where}")
+            proxy_login(secret, f"the login of proxy{where} {values.get('proxy')}")
+        for field, source in map(split_field, values.get("secret_header") or ()):
+            what = f"secret-header {field}{where}"
+            self._secrets[source] = for_field(self._secret(source, what), what)
+        if (cert := values.get("client_cert")) is not None:
+            check_certificate(cert, values.get("client_key"), f"client-cert{where}")
+        if (file := values.get("ca_file")) is not None:
+            check_authorities(file, f"ca-file{where}")
+
+    def _secret(self, source: str, what: str) -> Secret:
+        """Return what is in `env:VARIABLE` or `file:PATH`; `what` names who wants it."""
+        place, _, name = source.partition(":")
+        if place == "env":
+            return from_variable(name, what, self._environment)
+        return from_file(name, what)
 
 
 def from_variable(name: str, what: str, environment: Mapping[str, str]) -> Secret:
     """Return what is in a variable; `what` names who wants it."""
-    found = environment.get(name, "")
-    if not found.strip():
+    value = environment.get(name, "")
+    if not value.strip():
         raise UsageError(
             f"{what} needs the environment variable {name}, which is not set: secrets are not "
             "stored with a crawl, so set it for each process that makes requests"
         )
-    return _checked(found, f"the environment variable {name} for {what}")
+    return _checked(value, f"the environment variable {name} for {what}")
 
 
 def from_file(path: str, what: str) -> Secret:
     """Return what is in a file, without the end of its line."""
     try:
         with Path(path).open("rb") as file:
-            found = file.read(MAX_SECRET_BYTES + 1).decode()
+            value = file.read(MAX_SECRET_BYTES + 1).decode()
     except OSError as error:
         raise UsageError(f"{what} needs the file {path}: {error.strerror}") from error
     except UnicodeDecodeError:
-        found = "\0"
-    if len(found) > MAX_SECRET_BYTES or not found.strip():
+        value = "\0"
+    if len(value) > MAX_SECRET_BYTES or not value.strip():
         raise UsageError(f"{what} needs the file {path}, which is empty or far too long")
-    return _checked(found.rstrip("\r\n"), f"the file {path} for {what}")
+    return _checked(value.rstrip("\r\n"), f"the file {path} for {what}")
+
+
+def _checked(value: str, what: str) -> Secret:
+    """Return the secret if it fits on a line of a header: nothing can be smuggled in with it."""
+    if not value.isprintable():
+        raise UsageError(f"{what} must hold one line of printable text")
+    return Secret(value)
 
 
 def authorization(secret: Secret, what: str) -> Secret:
     """Return the value of the header field Authorization: basic for user:password, or bearer."""
-    found = secret.reveal()
-    is_bearer = found.lower().startswith(_BEARER)
-    if ":" in found and not is_bearer:
-        return Secret(f"Basic {base64.b64encode(found.encode()).decode()}")
-    token = found[len(_BEARER) :] if is_bearer else found
+    value = secret.reveal()
+    is_bearer = value.lower().startswith(_BEARER)
+    if ":" in value and not is_bearer:
+        return Secret(f"Basic {base64.b64encode(value.encode()).decode()}")
+    token = value[len(_BEARER) :] if is_bearer else value
     return for_field(Secret(f"Bearer {token.strip()}"), what)
 
 
@@ -76,6 +219,8 @@ def proxy_login(secret: Secret, what: str) -> ProxyLogin:
 
 def check_certificate(cert: str, key: str | None, what: str) -> None:
     """Raise `UsageError` unless these files hold a certificate and its key."""
+    import ssl  # noqa: PLC0415 -- few crawls need it, and it takes time to load
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context.load_cert_chain(cert, key, password=_no_password)
@@ -88,87 +233,17 @@ def check_certificate(cert: str, key: str | None, what: str) -> None:
         raise UsageError(f"{what} {cert}, key {key or cert}: {error.strerror or error}") from error
 
 
+def _no_password() -> str:
+    raise OSError("the key is encrypted: store it without a password, readable by you only")
+
+
 def check_authorities(file: str, what: str) -> None:
     """Raise `UsageError` unless the file holds certificates to trust."""
+    import ssl  # noqa: PLC0415 -- as above
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(file)
     except ssl.SSLError as error:
         raise UsageError(f"{what} {file} has no certificates in PEM form") from error
     except OSError as error:
         raise UsageError(f"{what} {file}: {error.strerror or error}") from error
-
-
-def _checked(found: str, what: str) -> Secret:
-    """Return the secret if it fits on a line of a header: nothing can be smuggled in with it."""
-    if not found.isprintable():
-        raise UsageError(f"{what} must hold one line of printable text")
-    return Secret(found)
-
-
-def _no_password() -> str:
-    raise OSError("the key is encrypted: store it without a password, readable by you only")
-
-
-class RequestRules:
-    """The settings of requests; whatever they need is read and checked when this is made."""
-
-    def __init__(self, settings: HostSettings, environment: Mapping[str, str]) -> None:
-        """Read every secret; raise `UsageError` for one that is missing or unfit."""
-        self._settings = settings
-        self._secrets: dict[str, Secret] = {}
-        """By where they were found: `env:VARIABLE`, `file:PATH`."""
-        for where, values in settings.sources():
-            self._read(f" of {where}" if where else "", values, environment)
-
-    def settings_for(self, url: Url) -> RequestSettings:
-        """Return how a request for this URL is made."""
-        values = self._settings.values(url)
-        secret_fields = dict(map(self._secret_field, values["secret_header"] or ()))
-        if (source := values["auth"]) is not None:
-            secret_fields["Authorization"] = authorization(self._secrets[source], "the login")
-        return RequestSettings(
-            connection=self._connection(values),
-            user_agent=values["user_agent"],
-            fields=tuple(map(split_field, values["header"] or ())),
-            secret_fields=tuple(secret_fields.items()),
-        )
-
-    def _connection(self, values: Mapping[str, Any]) -> ConnectionSettings:
-        proxy = None if values["proxy"] == DIRECT else values["proxy"]
-        source = values["proxy_auth"]
-        login = None if source is None else proxy_login(self._secrets[source], "the proxy's login")
-        return ConnectionSettings(
-            proxy=proxy,
-            proxy_login=login,
-            client_cert=values["client_cert"],
-            client_key=values["client_key"],
-            ca_file=values["ca_file"],
-            http2=bool(values["http2"]),
-        )
-
-    def _secret_field(self, written: str) -> tuple[str, Secret]:
-        name, source = split_field(written)
-        return name, self._secrets[source]
-
-    def _read(self, where: str, values: Mapping[str, Any], environment: Mapping[str, str]) -> None:
-        for name in ("auth", "proxy_auth"):
-            if (source := values.get(name)) is not None:
-                what = f"{name.replace('_', '-')}{where}"
-                self._secrets[source] = read_secret(source, what, environment)
-        for written in values.get("secret_header") or ():
-            field, source = split_field(written)
-            what = f"secret-header {field}{where}"
-            self._secrets[source] = for_field(read_secret(source, what, environment), what)
-        self._check(where, values)
-
-    def _check(self, where: str, values: Mapping[str, Any]) -> None:
-        """Raise `UsageError` for what cannot be used."""
-        if (cert := values.get("client_cert")) is not None:
-            check_certificate(cert, values.get("client_key"), f"client-cert{where}")
-        if (file := values.get("ca_file")) is not None:
-            check_authorities(file, f"ca-file{where}")
-        if (source := values.get("auth")) is not None:
-            authorization(self._secrets[source], f"the token{where}")
-        if (source := values.get("proxy_auth")) is not None:
-            what = f"the login of proxy{where} {values.get('proxy')}"
-            proxy_login(self._secrets[source], what)

@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 import msgspec
-import pycurl
 
 from gossamer.config.request_values import Secret
-from gossamer.download.body import ACCEPT_ENCODING
 from gossamer.model import Url
 from gossamer.model.names import ContentKind
 from gossamer.policy.content_kinds import accept_field
+
+ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
+"""The codings that are undone (`body`)."""
 
 SECRET_FIELDS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 """The fields whose values are never kept, in lower case."""
@@ -52,39 +53,6 @@ def _same_lines(
     lines = [f"{name}: {REMOVED if name.lower() in secret else value}" for name, value in fields]
     text = "\r\n".join([f"User-Agent: {user_agent}", *lines, "", ""])
     return text.encode("latin-1", "replace")
-
-
-_FORGET_ALL = "ALL"
-
-
-class RequestCookies:
-    """The cookies that a request may send, and after it those that there are then.
-
-    libcurl chooses from them by the URL, and changes them by the answer. They are lines in the
-    format of Netscape's cookie file; each byte is a character.
-    """
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self.lines = tuple(lines)
-
-    def __repr__(self) -> str:
-        """Return how many there are: what they are is a secret."""
-        return f"<RequestCookies: {len(self.lines)}>"
-
-    def collect(self, curl: pycurl.Curl) -> None:
-        """Take the cookies from a handle that has performed the request."""
-        found: list[bytes] = curl.getinfo_raw(pycurl.INFO_COOKIELIST)
-        self.lines = tuple(line.decode("latin-1") for line in found)
-        curl.setopt(pycurl.COOKIELIST, _FORGET_ALL)
-
-
-def give_cookies(curl: pycurl.Curl, cookies: RequestCookies | None) -> None:
-    """Give a handle these cookies in place of those that it has; None: it is to have none."""
-    curl.setopt(pycurl.COOKIELIST, _FORGET_ALL)
-    if cookies is not None:
-        curl.setopt(pycurl.COOKIEFILE, "")  # from now on it takes cookies
-        for line in cookies.lines:
-            curl.setopt(pycurl.COOKIELIST, line.encode("latin-1"))
 
 
 class ProxyLogin(msgspec.Struct, frozen=True):
@@ -131,15 +99,15 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
         """The names, in lower case, of the header fields whose values nobody may see or keep."""
         return SECRET_FIELDS.union(name.lower() for name, _ in self.secret_fields)
 
-    def sent_fields(self, own: tuple[tuple[str, str], ...]) -> Iterable[tuple[str, str]]:
+    def sent_fields(self, usual: tuple[tuple[str, str], ...]) -> Iterable[tuple[str, str]]:
         """Return the header fields as they are sent, secrets too, each name once.
 
-        `own` are those of the client.
+        `usual` are those of the client.
         """
         if self is PLAIN:
-            return own
+            return usual
         secret = tuple((name, value.reveal()) for name, value in self.secret_fields)
-        by_name = {name.lower(): (name, value) for name, value in own + self.fields + secret}
+        by_name = {name.lower(): (name, value) for name, value in usual + self.fields + secret}
         return by_name.values()
 
     def without_secrets(self) -> "RequestSettings":

@@ -3,7 +3,7 @@
 import msgspec
 
 from gossamer.content.lazy_document import LazyDocument
-from gossamer.content.page_parser import AnalysisRules, header_language, parse
+from gossamer.content.page_parser import ParseRules, header_language, parse
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Page, Url
 from gossamer.stores.reader import CrawlReader
@@ -20,7 +20,7 @@ class ParsedParts(msgspec.Struct, frozen=True, array_like=True):
 async def read_page(
     reader: CrawlReader,
     record: PageRecord,
-    rules: AnalysisRules,
+    rules: ParseRules,
     parsed: ParsedParts | None = None,
 ) -> Page | None:
     """Return a stored page, parsed by the rules unless `parsed` is there; None: it has expired."""
@@ -33,11 +33,11 @@ async def read_page(
     headers = Headers.read(exchange.head) if exchange else Headers()
     kind = kind_of(parse_content_type(content_type), answer.body, rules.accept)
     if parsed is None:
-        analysis = parse(
+        parsed_page = parse(
             answer.body, url=record.url, content_type=content_type, rules=rules, headers=headers
         )
-        language = analysis.language or header_language(headers)
-        parsed = ParsedParts(analysis.found.targets(), language)
+        language = parsed_page.language or header_language(headers)
+        parsed = ParsedParts(parsed_page.page_links.targets(), language)
     return Page(
         id=record.id,
         url=record.url,

@@ -9,7 +9,7 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 
-from gossamer.content.page_parser import AnalysisRules
+from gossamer.content.page_parser import ParseRules
 from gossamer.model import Page
 from gossamer.modules.stored_pages import read_page
 from gossamer.outputs.contract import OutputReport, OutputSpec
@@ -32,7 +32,7 @@ class OutputWriter:
     def __init__(
         self,
         specs: Sequence[OutputSpec],
-        rules: AnalysisRules,
+        rules: ParseRules,
         *,
         start: int = 0,
         clock: Callable[[], float] = time.monotonic,

@@ -155,7 +155,7 @@ MAX_SHAPES: Final = 500
 those that were visited last."""
 MAX_PAGES: Final = 2000
 """How many pages with random keys in their URLs are remembered, and how many repeated ones."""
-MAX_WORDINGS: Final = 256
+MAX_TEMPLATE_HASHES: Final = 256
 """How many sets of words of a host are remembered: twelve months of a calendar, and more."""
 
 
@@ -179,7 +179,7 @@ class TrapVisit(msgspec.Struct, frozen=True, kw_only=True):
     url: Url
     repeats: int | None
     """The number of the page that it is a duplicate of, or similar to; None: there is none."""
-    wording: int
+    text_template_hash: int
     """Stands for its words (`content/similarity.py`); 0: too few to tell."""
     new: int
     """How many of its links lead to new pages of its group."""
@@ -200,7 +200,7 @@ class HostTraps(msgspec.Struct):
     """How many of the next pages are examined."""
     pages: set[int] = set()
     """The pages that were visited under a random key (`UrlShape.page`)."""
-    wordings: dict[int, None] = {}
+    text_template_hashes: dict[int, None] = {}
     """The words of the last pages."""
     repeats: dict[int, int] = {}
     """For each shape and page that it repeats, which of its URLs did so first."""
@@ -264,17 +264,17 @@ class HostTraps(msgspec.Struct):
         return len(self.pages) >= MAX_PAGES or key in self.pages
 
     def _weight(self, visit: TrapVisit, shape: UrlShape) -> int:
-        is_seen = visit.wording in self.wordings
-        if visit.wording:
-            self.wordings.pop(visit.wording, None)
-            self.wordings[visit.wording] = None
-            if len(self.wordings) > MAX_WORDINGS:
-                del self.wordings[next(iter(self.wordings))]
+        is_seen = visit.text_template_hash in self.text_template_hashes
+        if visit.text_template_hash:
+            self.text_template_hashes.pop(visit.text_template_hash, None)
+            self.text_template_hashes[visit.text_template_hash] = None
+            if len(self.text_template_hashes) > MAX_TEMPLATE_HASHES:
+                del self.text_template_hashes[next(iter(self.text_template_hashes))]
         if visit.repeats is not None:
             return 0 if self._is_mirror(visit, shape) else REPEATED_PAGE
         if is_seen:
             return SAME_WORDS
-        return OWN_CONTENT if visit.wording else 0
+        return OWN_CONTENT if visit.text_template_hash else 0
 
     def _is_mirror(self, visit: TrapVisit, shape: UrlShape) -> bool:
         """Tell whether no other URL of its shape repeats the page that this one does.

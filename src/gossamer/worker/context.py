@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from gossamer.content.page_parser import Analyser, AnalysisRules
+from gossamer.content.page_parser import PageParser, ParseRules
 from gossamer.download.client import Client
 from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, Page, Response
@@ -56,7 +56,7 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     ignored_robots: frozenset[str] = frozenset()
     sitemaps: SitemapReader | None = None
     """None: there are none."""
-    analyser: Analyser = msgspec.field(default_factory=lambda: Analyser(AnalysisRules()))
+    page_parser: PageParser = msgspec.field(default_factory=lambda: PageParser(ParseRules()))
     in_flight: InFlightPages = msgspec.field(default_factory=InFlightPages)
     """The pages that are read and shown to modules just now."""
     failures: HostFailures = msgspec.field(default_factory=HostFailures)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from gossamer.content.links import FoundLink
-from gossamer.content.page_parser import Analysis
+from gossamer.content.links import PageLink
+from gossamer.content.page_parser import ParsedPage
 from gossamer.frontier.contract import FrontierClient, Settled, Settlement, Task
 from gossamer.model import Event, EventKind, Outcome
 from gossamer.modules.contract import FinishedUrl
@@ -31,7 +31,7 @@ def emit_end(watch: Watch, settlement: Settlement, settled: Settled) -> None:
 def emit_page(
     watch: Watch,
     settlement: Settlement,
-    parsed: Analysis,
+    parsed: ParsedPage,
     link_filter: LinkFilter,
     settled: Settled,
     *,
@@ -52,7 +52,7 @@ def emit_page(
 def emit_links(
     watch: Watch,
     settlement: Settlement,
-    links: Iterable[FoundLink],
+    links: Iterable[PageLink],
     link_filter: LinkFilter,
     settled: Settled,
 ) -> None:

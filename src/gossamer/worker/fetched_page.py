@@ -13,12 +13,12 @@ from typing import Final, TypeVar
 
 from gossamer.content.lazy_document import LazyDocument
 from gossamer.content.page_parser import (
-    Analyser,
-    Analysis,
+    PageParser,
+    ParsedPage,
     RawPage,
     header_language,
 )
-from gossamer.content.similarity import own_sample
+from gossamer.content.similarity import main_content_sample
 from gossamer.frontier.contract import Claim, KeptPage, Task
 from gossamer.model import Page, Response
 from gossamer.modules.contract import Delivered
@@ -39,25 +39,28 @@ UNUSED_BYTES: Final = 8_000_000
 class PageProcessor:
     """Parses, compares and packs pages; the thread is there from the first large one on."""
 
-    def __init__(self, analyser: Analyser) -> None:
-        self._analyser = analyser
-        self._analyser_of_thread = Analyser(analyser.rules)  # its cache of links is for one thread
+    def __init__(self, page_parser: PageParser) -> None:
+        self._page_parser = page_parser
+        # Its cache of links is for one thread.
+        self._parser_of_thread = PageParser(page_parser.rules)
         self._packer, self._packer_of_thread = ContentPacker(), ContentPacker()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="gossamer-large-pages")
 
-    async def analyse(self, page: RawPage, *, with_wording: bool = False) -> Analysis:
-        """Return the analysis of a page."""
+    async def parse(self, page: RawPage, *, with_template_hash: bool = False) -> ParsedPage:
+        """Return a page, parsed."""
         if len(page.body) <= LARGE_BYTES:
-            return self._analyser.analyse(page, with_wording=with_wording)
-        return await self._in_thread(partial(self._analyse_large, page, with_wording=with_wording))
+            return self._page_parser.parse(page, with_template_hash=with_template_hash)
+        return await self._in_thread(
+            partial(self._parse_large, page, with_template_hash=with_template_hash)
+        )
 
-    async def own_sample(self, body: bytes, content_type: str | None) -> bytes:
+    async def main_content_sample(self, body: bytes, content_type: str | None) -> bytes:
         """Return the sample of the own content of a page."""
         if len(body) <= LARGE_BYTES:
-            return own_sample(body, content_type)
-        return await self._in_thread(partial(own_sample, body, content_type))
+            return main_content_sample(body, content_type)
+        return await self._in_thread(partial(main_content_sample, body, content_type))
 
-    async def stored(self, response: Response, parsed: Analysis, fetched_at: float) -> KeptPage:
+    async def stored(self, response: Response, parsed: ParsedPage, fetched_at: float) -> KeptPage:
         """Return a page as it is stored, without its number."""
         if len(response.body) <= LARGE_BYTES:
             return stored_page(self._packer, response, parsed, fetched_at)
@@ -67,15 +70,15 @@ class PageProcessor:
     async def _in_thread(self, call: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
-    def _analyse_large(self, page: RawPage, *, with_wording: bool) -> Analysis:
-        analysis = self._analyser_of_thread.analyse(page, with_wording=with_wording)
+    def _parse_large(self, page: RawPage, *, with_template_hash: bool) -> ParsedPage:
+        parsed = self._parser_of_thread.parse(page, with_template_hash=with_template_hash)
         if len(page.body) > HUGE_BYTES:
             give_back_memory()
-        return analysis
+        return parsed
 
 
 def stored_page(
-    packer: ContentPacker, response: Response, parsed: Analysis, fetched_at: float
+    packer: ContentPacker, response: Response, parsed: ParsedPage, fetched_at: float
 ) -> KeptPage:
     """Return the page as the frontier stores it, without its number."""
     content = packer.pack(
@@ -97,7 +100,7 @@ def shown_page(
     claim: Claim,
     task: Task,
     response: Response,
-    parsed: Analysis,
+    parsed: ParsedPage,
     fetched_at: float,
     *,
     with_links: bool = True,
@@ -119,7 +122,7 @@ def shown_page(
         encoding=parsed.encoding,
         title=parsed.title,
         body=response.body,
-        links=parsed.found.targets() if with_links else (),
+        links=parsed.page_links.targets() if with_links else (),
         fetched_at=fetched_at,
         is_revisit=claim.again,
         headers=response.headers,
@@ -162,7 +165,7 @@ class PageRows:
             self._fields = ()
         return not self.are_wanted
 
-    def pack(self, page: Page, parsed: Analysis) -> bytes:
+    def pack(self, page: Page, parsed: ParsedPage) -> bytes:
         """Return what the result of a page carries; the text is that of the tree read for links."""
         row = row_of(page, self._fields, parsed.text) if self._fields else b""
         parts = ParsedParts(page.links, page.language) if self._with_parsed else None

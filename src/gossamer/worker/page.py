@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from gossamer.content.page_parser import Analysis
-from gossamer.content.similarity import MAX_OWN_BYTES
+from gossamer.content.page_parser import ParsedPage
+from gossamer.content.similarity import MAX_SAMPLED_BYTES
 from gossamer.download.body import CodingError
 from gossamer.frontier.contract import (
     THIS_PAGE,
@@ -110,7 +110,7 @@ class PageStorer:
         self,
         guard: LeaseGuard,
         response: Response,
-        parsed: Analysis,
+        parsed: ParsedPage,
         feedback: HostFeedback,
         links: Sequence[Link] | None,
     ) -> Settled | None:
@@ -159,7 +159,7 @@ class PageStorer:
         return settled
 
     async def _claim(
-        self, task: Task, response: Response, parsed: Analysis, unread: Sequence[int]
+        self, task: Task, response: Response, parsed: ParsedPage, unread: Sequence[int]
     ) -> Claim:
         """Claim a number for the page; one that looks similar to others is compared with them."""
         store, clock = self._context.store, self._context.clock
@@ -175,7 +175,7 @@ class PageStorer:
         self, response: Response, unread: Sequence[int]
     ) -> dict[int, bytes]:
         """Return the samples of own contents: this page's, and those of others that can be read."""
-        sample = self._reader.own_sample
+        sample = self._reader.main_content_sample
         samples = {THIS_PAGE: await sample(response.body, response.headers.get("content-type"))}
         if not samples[THIS_PAGE]:
             return samples  # it is similar to none of them
@@ -195,7 +195,7 @@ class PageStorer:
             return None
         try:
             content = read_content(await self._bodies.read(stored.content))
-            return content.first(MAX_OWN_BYTES), stored.content_type
+            return content.first(MAX_SAMPLED_BYTES), stored.content_type
         except (CodingError, CrawlError):  # it is damaged, which `verify` tells, or out of reach
             return None
 
@@ -205,7 +205,7 @@ class PageStorer:
         settlement: Settlement,
         claim: Claim,
         response: Response,
-        parsed: Analysis,
+        parsed: ParsedPage,
     ) -> Settlement:
         """Show the page to the modules; return its settlement with what they made of it."""
         context, task = self._context, guard.task
@@ -228,7 +228,9 @@ class PageStorer:
             msgspec.structs.replace(settlement, records=delivered.given, links=links, row=row)
         )
 
-    def _with_row(self, settlement: Settlement, response: Response, parsed: Analysis) -> Settlement:
+    def _with_row(
+        self, settlement: Settlement, response: Response, parsed: ParsedPage
+    ) -> Settlement:
         """Return the settlement of a page without a number yet, with what outputs want of it."""
         rows, task, page = self._context.rows, settlement.task, settlement.page
         if not rows.are_wanted or page is None:

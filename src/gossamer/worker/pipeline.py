@@ -31,7 +31,7 @@ class Pipeline:
         self._context = context
         self._robots = RobotsCheck(context)
         self._fetcher = PageFetcher(context)
-        self._reader = PageProcessor(context.analyser)
+        self._reader = PageProcessor(context.page_parser)
         self._settler = Settler(context)
         self._storer = PageStorer(context, self._settler, self._reader)
 
@@ -93,8 +93,8 @@ class Pipeline:
         raw = RawPage(url, headers.get("content-type"), response.body, headers)
         traps = context.traps
         is_examined = traps is not None and traps.examines(task)
-        parsed = await self._reader.analyse(raw, with_wording=is_examined)
-        if parsed.kind not in context.analyser.rules.accept:
+        parsed = await self._reader.parse(raw, with_template_hash=is_examined)
+        if parsed.kind not in context.page_parser.rules.accept:
             settlement = settlements.unaccepted(task, response, parsed.kind, feedback)
             return await self._settler.settle(guard, settlement)
         follow = may_follow(PRODUCT, headers.get_all("x-robots-tag"), parsed.metas)
@@ -103,10 +103,10 @@ class Pipeline:
             response = msgspec.structs.replace(response, target=target)
             settlement = await self._redirected(task, response, feedback)
             return await self._settler.settle(guard, settlement)
-        links = await context.link_filter.of_page(parsed.found.urls()) if follow else None
+        links = await context.link_filter.of_page(parsed.page_links.urls()) if follow else None
         settled = await self._storer.store(guard, response, parsed, feedback, links)
         if traps is not None and settled is not None and settled.accepted:
-            words = parsed.wording if is_examined else None
+            words = parsed.text_template_hash if is_examined else None
             await traps.note(task, links or (), settled, words)
         return settled
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from gossamer.download.connections import RequestCookies
 from gossamer.download.options import Accept
-from gossamer.download.request_settings import RequestCookies
 from gossamer.frontier.contract import FrontierClient, Task
 from gossamer.model import HostKey, Outcome, Response, Url
 from gossamer.policy.cookies import Cookie, CookieChanges, find_changes

@@ -94,7 +94,7 @@ class PoliteRobots:
 
     def known(self, url: Url) -> RobotsVerdict | None:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
-        return self.cache.known(url)
+        return self.cache.known_verdict(url)
 
     def known_delay_s(self, url: Url) -> float | None:
         """Return the pause that the URL's authority asks for, as far as that is known."""
@@ -207,5 +207,5 @@ class RobotsCheck:
             feedback = msgspec.structs.replace(feedback, crawl_delay_s=rules.crawl_delay_s)
         if verdict.allowed:
             # For the task's next turn, after the host's rest.
-            robots.cache.promise(task.url, verdict)
+            robots.cache.remember_verdict(task.url, verdict)
         return verdict, feedback

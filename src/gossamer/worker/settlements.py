@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from gossamer.content.links import MAX_LINK_BYTES, MAX_LINKS
-from gossamer.content.page_parser import Analysis
+from gossamer.content.page_parser import ParsedPage
 from gossamer.frontier.contract import HOST_FAILED, HostFeedback, Link, Settlement, Task
 from gossamer.model import Cause, HostKey, Outcome, Response
 from gossamer.model.names import ContentKind
@@ -138,7 +138,7 @@ def redirected(
     )
 
 
-def unfollowed_links_detail(parsed: Analysis) -> str:
+def unfollowed_links_detail(parsed: ParsedPage) -> str:
     """Return which links of a page are not followed, in words; empty: all that were found are."""
     if parsed.markers_missing:
         return str(Cause.NO_MARKERS)

@@ -55,21 +55,27 @@ class TrapWatch:
         return host is None or host.counts.examines_next
 
     async def note(
-        self, task: Task, links: Sequence[Link], settled: Settled, wording: int | None
+        self, task: Task, links: Sequence[Link], settled: Settled, text_template_hash: int | None
     ) -> None:
-        """Count a page that was fetched; `wording` is None if it is not examined."""
+        """Count a page that was fetched; `text_template_hash` is None if it is not examined."""
         host = self._hosts.setdefault(task.host, _Counted())
         self._hosts.move_to_end(task.host)
         if len(self._hosts) > MAX_HOSTS:
             await self._save(*self._hosts.popitem(last=False))
         is_changed = False
-        if wording is None and settled.repeats is None:
+        if text_template_hash is None and settled.repeats is None:
             host.counts.pass_over()
         else:
             new, known = self._links_of_group(task, links[:MAX_LINKS], settled, host)
-            repeats, wording = settled.repeats, wording or 0
+            repeats, text_template_hash = settled.repeats, text_template_hash or 0
             is_changed = host.counts.note(
-                TrapVisit(url=task.url, repeats=repeats, wording=wording, new=new, known=known)
+                TrapVisit(
+                    url=task.url,
+                    repeats=repeats,
+                    text_template_hash=text_template_hash,
+                    new=new,
+                    known=known,
+                )
             )
         if host.counts.visits >= ASK_AFTER and not host.is_loaded:
             host.is_loaded = True
@@ -108,7 +114,7 @@ class TrapWatch:
         except msgspec.MsgspecError:  # of another version: the counts begin at 0
             return
         if before.visits > host.counts.visits:
-            before.wordings |= host.counts.wordings
+            before.text_template_hashes |= host.counts.text_template_hashes
             host.counts, host.saved_at = before, before.visits
 
     async def _save(self, name: HostKey, host: _Counted) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.content import parser_limits as limits
-from gossamer.content.html_tree import PageReader
-from gossamer.content.page_parser import ParsedPage, parse
+from gossamer.content.html_tree import HtmlTree
+from gossamer.content.page_parser import ParsedPage, ParseRules, first_language, parse
 from gossamer.content.parser_limits import HARMLESS, PREFIX, as_written, rename_formatting
 from gossamer.model import Url
 from gossamer.policy.content_kinds import USUAL
@@ -17,7 +17,8 @@ PADDING = "<p>x" * 3_000
 
 
 def page(html: str) -> ParsedPage:
-    return parse((html + PADDING).encode(), url=Url("http://a.example/"), content_type="text/html")
+    rules, url = ParseRules(with_text=True), Url("http://a.example/")
+    return parse((html + PADDING).encode(), url=url, content_type="text/html", rules=rules)
 
 
 @pytest.mark.req("D19")
@@ -73,9 +74,9 @@ def test_however_odd_a_page_renaming_changes_nothing_but_its_tree(
 
 
 def facts_of(html: str) -> list[object]:
-    page = PageReader(html, None, USUAL)
+    page = HtmlTree(html, None, USUAL)
     links = [*zip(page.hrefs, page.kinds, strict=True)]
-    return [links, page.title, page.base, page.metas, page.refresh, page.language]
+    return [links, page.title, page.base, page.metas, page.refresh, first_language(page.languages)]
 
 
 @pytest.mark.req("D9")

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import AnalysisRules, ParsedPage, parse
+from gossamer.content.page_parser import ParsedPage, ParseRules, parse
 from gossamer.model import Headers, Url
 from gossamer.model.names import LinkKind
 from gossamer.policy.content_kinds import HYPERLINKS, USUAL
@@ -19,7 +19,7 @@ def page(
     markers: str | None = None,
     headers: tuple[tuple[str, str], ...] = (),
 ) -> ParsedPage:
-    rules = AnalysisRules(Markers.parse(markers) if markers else None, follow=follow)
+    rules = ParseRules(Markers.parse(markers) if markers else None, follow=follow)
     content_type = "text/html; charset=utf-8"
     return parse(
         html.encode(), url=PAGE, content_type=content_type, rules=rules, headers=Headers(headers)

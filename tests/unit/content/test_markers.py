@@ -1,8 +1,8 @@
 import pytest
 
-from gossamer.content.links import FoundLink
+from gossamer.content.links import PageLink
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import AnalysisRules, ParsedPage, parse
+from gossamer.content.page_parser import ParsedPage, ParseRules, parse
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
 
@@ -10,7 +10,7 @@ CONTENT = Markers.parse("<!-- CONTENT -->")
 
 
 def page(html: str, markers: Markers | None = CONTENT) -> ParsedPage:
-    rules, url = AnalysisRules(markers), Url("http://a.example/")
+    rules, url = ParseRules(markers, with_text=True), Url("http://a.example/")
     return parse(html.encode(), url=url, content_type="text/html", rules=rules)
 
 
@@ -91,7 +91,7 @@ def test_title_text_and_base_are_the_whole_page_s() -> None:
         "<base href=/b/><title>T</title>out<!-- CONTENT --><a href=2>side</a><!-- CONTENT -->"
     )
     assert (found.title, found.text) == ("T", "outside")
-    assert found.links == (FoundLink("2", Url("http://a.example/b/2")),)
+    assert found.links == (PageLink("2", Url("http://a.example/b/2")),)
 
 
 @pytest.mark.req("F2")

@@ -8,9 +8,9 @@ import pytest
 
 from gossamer.content import parser_limits as limits
 from gossamer.content.charset import decode
-from gossamer.content.html_tree import PageReader
+from gossamer.content.html_tree import HtmlTree
 from gossamer.content.markers import Markers
-from gossamer.content.page_parser import AnalysisRules, parse
+from gossamer.content.page_parser import ParseRules, parse
 from gossamer.model import Url
 
 SAMPLE = 200
@@ -65,7 +65,7 @@ def test_the_links_of_real_pages_are_those_another_parser_finds(bodies: list[byt
     for body in bodies:
         other = OtherReader()
         other.feed(decode(body).text)
-        assert PageReader(decode(body).text).hrefs == other.hrefs
+        assert HtmlTree(decode(body).text).hrefs == other.hrefs
 
 
 @pytest.mark.req("D9", "D19")
@@ -75,9 +75,9 @@ def test_renamed_elements_change_nothing_that_a_crawler_wants(
     chance = random.Random(2)  # noqa: S311 - the same damage every time
     whole = [decode(body).text for body in bodies]
     broken = [damaged(text, chance) for text in whole]
-    wild = [PageReader(text) for text in whole + broken]
+    wild = [HtmlTree(text) for text in whole + broken]
     monkeypatch.setattr(limits, "HARMLESS", 0)
-    limited = [PageReader(text) for text in whole + broken]
+    limited = [HtmlTree(text) for text in whole + broken]
     for small_page, wild_page in zip(limited[:SAMPLE], wild[:SAMPLE], strict=True):
         assert small_page.hrefs == wild_page.hrefs
         assert small_page.title == wild_page.title
@@ -99,6 +99,6 @@ def test_damaged_bytes_still_make_a_page(bodies: list[bytes]) -> None:
             bytes(broken),
             url=Url("http://a.example/"),
             content_type=chance.choice([None, "text/html", "text/html; charset=utf-16"]),
-            rules=AnalysisRules(chance.choice([None, markers])),
+            rules=ParseRules(chance.choice([None, markers]), with_text=True),
         )
         assert page.text == " ".join(page.text.split())

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.content.links import FoundLink, PageLinks, ResolvedLinks, resolve_links
+from gossamer.content.links import PageLink, PageLinks, ResolvedLinks, resolve_links
 from gossamer.model import Url
 from gossamer.model.names import LinkKind
 from gossamer.urls import normalise, resolve
@@ -38,6 +38,6 @@ def test_what_was_resolved_before_changes_nothing(
 def test_where_links_lead_is_known_without_making_them(hrefs: list[str]) -> None:
     leading_to, _ = resolve_links(hrefs, Url("http://h/"), "utf-8", ResolvedLinks())
     leading_to.pop("left/out", None)  # as those beyond the limits
-    header = FoundLink("x", Url("http://h/x")), FoundLink("y:", None)
+    header = PageLink("x", Url("http://h/x")), PageLink("y:", None)
     links = PageLinks(hrefs, [LinkKind.A] * len(hrefs), leading_to, before=header, after=header)
     assert links.targets() == tuple(link.url for link in links.all if link.url)

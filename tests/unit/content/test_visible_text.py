@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from turbohtml import CData, Document, Element, Node, ProcessingInstruction, Text, parse
 
 from gossamer.content import parser_limits as limits
-from gossamer.content.html_tree import INVISIBLE, PageReader, with_single_spaces
+from gossamer.content.html_tree import INVISIBLE, HtmlTree, with_single_spaces
 
 INLINE_NAMES = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q ruby
@@ -52,14 +52,14 @@ def defined_text(tree: Document) -> str:
 
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_the_text_is_as_defined(source: str) -> None:
-    text = with_single_spaces(PageReader(source).take_text())
+    text = with_single_spaces(HtmlTree(source).take_text())
     assert text == defined_text(parse(source, allow_declarative_shadow_roots=False))
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_so_is_that_of_a_page_with_renamed_elements(source: str) -> None:
     with patch.object(limits, "HARMLESS", -1):
-        reader = PageReader(source)
+        reader = HtmlTree(source)
         renamed = parse(limits.rename_formatting(source), allow_declarative_shadow_roots=False)
     text = with_single_spaces(reader.take_text())
     assert text == limits.as_written(defined_text(renamed))

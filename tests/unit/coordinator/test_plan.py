@@ -9,10 +9,10 @@ from gossamer.config import load
 from gossamer.coordinator.continuing import check_unchanged, pack_options, pack_plan, read_options
 from gossamer.coordinator.plan import (
     Plan,
-    analysis_rules,
     default_name,
     fetch_options,
     frontier_rules,
+    parse_rules,
     start_urls,
 )
 from gossamer.model.errors import UsageError
@@ -80,20 +80,20 @@ def test_the_limit_of_files_counts_only_where_files_are_accepted() -> None:
 @pytest.mark.req("C9", "F2")
 @pytest.mark.parametrize("profile", ["classic", "focused", "web"])
 def test_the_profiles_follow_what_their_sources_followed(profile: str) -> None:
-    rules = analysis_rules(plan(profile=profile).options)
+    rules = parse_rules(plan(profile=profile).options)
     assert (rules.follow, rules.accept) == (HYPERLINKS, PAGES)
 
 
 def test_what_is_accepted_is_also_followed_unless_it_is_said_what_to_follow() -> None:
-    assert analysis_rules(plan().options).follow == USUAL
-    assert analysis_rules(plan(accept=["css", "js,font"]).options).follow == USUAL | {
+    assert parse_rules(plan().options).follow == USUAL
+    assert parse_rules(plan(accept=["css", "js,font"]).options).follow == USUAL | {
         *(LinkKind.STYLESHEET, LinkKind.SCRIPT, LinkKind.FONT),
     }
-    assert analysis_rules(plan(accept="any").options).follow == set(LinkKind) - {LinkKind.CANONICAL}
-    assert analysis_rules(plan(accept="any", follow="next, a").options).follow == {
+    assert parse_rules(plan(accept="any").options).follow == set(LinkKind) - {LinkKind.CANONICAL}
+    assert parse_rules(plan(accept="any", follow="next, a").options).follow == {
         *(LinkKind.NEXT, LinkKind.A),
     }
-    assert analysis_rules(plan(follow="none").options).follow == set()
+    assert parse_rules(plan(follow="none").options).follow == set()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Bodies and their codings, fed in pieces of any size."""
 
 import gzip
+import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
 
 import brotli  # type: ignore[import-untyped]  # it ships no types
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +28,12 @@ def compress_brotli(data: bytes) -> bytes:
     return result
 
 
+def compress_zstd(data: bytes) -> bytes:
+    """As a server does that streams: with a checksum, and without the size of the whole."""
+    compressor = zstandard.ZstdCompressor(write_content_size=False, write_checksum=True)
+    return compressor.compress(data)
+
+
 ENCODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "plain": ("", bytes),
     "identity": ("identity", bytes),
@@ -35,6 +43,10 @@ ENCODERS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "zlib": ("deflate", zlib.compress),
     "bare deflate": ("deflate", raw_deflate),
     "brotli": ("br", compress_brotli),
+    "zstd": ("zstd", compress_zstd),
+    "zstd without a checksum": ("zstd", zstandard.ZstdCompressor().compress),
+    "two zstd frames": ("zstd", lambda data: compress_zstd(data[:99]) + compress_zstd(data[99:])),
+    "zstd in gzip": ("zstd, gzip", lambda data: gzip.compress(compress_zstd(data))),
     "gzip in gzip": ("gzip, gzip", lambda data: gzip.compress(gzip.compress(data))),
     "zlib in brotli": ("deflate , br", lambda data: compress_brotli(zlib.compress(data))),
 }
@@ -101,7 +113,7 @@ def test_garbage_never_raises(name: str, garbage: bytes) -> None:
 
 
 @pytest.mark.req("D19")
-@pytest.mark.parametrize("coding", ["gzip", "br"])
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
 def test_a_page_that_is_falsely_called_compressed_is_refused(coding: str) -> None:
     assert read(coding, b"<html>plain after all</html>" * 9) is Cause.BAD_CODING
 
@@ -109,6 +121,7 @@ def test_a_page_that_is_falsely_called_compressed_is_refused(coding: str) -> Non
 @pytest.mark.req("D19")
 def test_a_wrong_checksum_is_refused() -> None:
     assert read("gzip", gzip.compress(PAGE)[:-8] + bytes(8)) is Cause.BAD_CODING
+    assert read("zstd", compress_zstd(PAGE)[:-4] + bytes(4)) is Cause.BAD_CODING
 
 
 @pytest.mark.parametrize("junk", [b"\0", b"\0" * 99, b"\x1f", b"junk"])
@@ -116,6 +129,7 @@ def test_a_wrong_checksum_is_refused() -> None:
 def test_junk_after_the_end_is_ignored_as_browsers_do(junk: bytes, size: int) -> None:
     assert read("gzip", gzip.compress(PAGE) + junk, size=size) == PAGE
     assert read("deflate", zlib.compress(PAGE) + junk, size=size) == PAGE
+    assert read("zstd", compress_zstd(PAGE) + junk, size=size) == PAGE
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -162,12 +176,35 @@ def test_a_bomb_that_comes_to_nothing_in_the_end_is_stopped_too() -> None:
 @pytest.mark.req("D19")
 def test_junk_without_end_is_stopped() -> None:
     assert read("gzip", gzip.compress(b"x") + bytes(600_000)) is Cause.BODY_TOO_LARGE
+    assert read("zstd", compress_zstd(b"x") + bytes(600_000)) is Cause.BODY_TOO_LARGE
+
+
+@pytest.mark.req("D19")
+def test_zstd_may_take_a_window_of_8_mb_and_no_more() -> None:
+    frame = compress_zstd(PAGE)
+    for window_log, expected in ((23, PAGE), (24, Cause.BAD_CODING)):
+        coded = frame[:5] + bytes([window_log - 10 << 3]) + frame[6:]
+        assert read("zstd", coded) == expected
+
+
+@pytest.mark.req("D19")
+def test_a_zstd_block_larger_than_the_format_allows_is_refused() -> None:
+    header = compress_zstd(PAGE)[:6]
+    assert read("zstd", header + (1_000_000 << 3).to_bytes(3, "little")) is Cause.BAD_CODING
+
+
+@pytest.mark.req("D19")
+def test_zstd_blocks_of_nothing_take_linear_time() -> None:
+    header = compress_zstd(PAGE)[:6]
+    started = time.process_time()
+    assert read("zstd", header + bytes(300_000), limit=10_000_000) is Cause.BAD_CODING
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.req("D19")
 @pytest.mark.parametrize(
     "values",
-    [["foo"], ["zstd"], ["gzip foo"], ["gzip, gzip, gzip"], ["gzip", "gzip", "br"], ["\x1b"]],
+    [["foo"], ["compress"], ["gzip foo"], ["gzip, gzip, gzip"], ["gzip", "gzip", "br"], ["\x1b"]],
 )
 def test_unknown_codings_and_too_many_are_refused(values: list[str]) -> None:
     assert decoders_of(codings_in(values)) is None

@@ -1,8 +1,7 @@
 import pytest
 
+from gossamer.download.deadlines import DRAIN_TIMEOUT_S, TransferProgress, overdue, tick_s
 from gossamer.download.options import FetchOptions
-from gossamer.download.transfer import TransferProgress
-from gossamer.download.watchdog import DRAIN_TIMEOUT_S, overdue, tick_s
 from gossamer.model import Cause
 
 OPTIONS = FetchOptions(first_byte_timeout_s=10, silence_timeout_s=5)

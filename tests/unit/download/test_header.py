@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.download.verdict import HeaderReader
+from gossamer.download.answer import HeaderReader
 from gossamer.model import Cause
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.download.verdict import is_accepted, media_type_of
+from gossamer.download.answer import is_accepted, media_type_of
 from gossamer.policy.content_kinds import PAGES
 
 

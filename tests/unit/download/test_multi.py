@@ -4,7 +4,7 @@ import resource
 import pytest
 import uvloop
 
-from gossamer.download.multi import Multi, connections_to_keep
+from gossamer.download.connections import Multi, connections_to_keep
 
 
 @pytest.mark.parametrize(

@@ -349,18 +349,18 @@ def test_whoever_waits_for_its_turn_is_not_asked_about_again() -> None:
     async def story(web: RobotsWeb) -> None:
         cache = web.cache(**FEW)
         for home in homes:
-            cache.promise(home, await cache.judge(home))
+            cache.remember_verdict(home, await cache.judge(home))
         for home in homes:
-            verdict = cache.known(home)
+            verdict = cache.known_verdict(home)
             assert verdict is not None
             assert verdict.allowed
-        assert cache.known(homes[0]) is None, "it is told once"
+        assert cache.known_verdict(homes[0]) is None, "it is told once"
         assert "0 promises" in repr(cache)
-        cache.promise(homes[0], await cache.judge(homes[0]))
+        cache.remember_verdict(homes[0], await cache.judge(homes[0]))
         await cache.judge(homes[1])
         await cache.judge(homes[2])
         web.now += DAY_S
-        assert cache.known(homes[0]) is None, "it does not outlast the rules"
+        assert cache.known_verdict(homes[0]) is None, "it does not outlast the rules"
 
     assert len(play(story).asked) == 13
 
@@ -380,7 +380,7 @@ def test_what_was_packed_is_the_same() -> None:
             for path in ("/", "/a%20xb", "/a%20xbc", "/%C3%A4", "/" + "x" * 501)
         ]
         first = [await cache.judge(url) for url in urls]
-        assert [cache.known(url) for url in reversed(urls)] == first[::-1]
+        assert [cache.known_verdict(url) for url in reversed(urls)] == first[::-1]
         assert cache.known_delay_s(urls[0]) == 7.0
 
     assert len(play(story).asked) == 2

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gossamer.download.connections import ConnectionSockets, Ends
+from gossamer.download.connections import ConnectionSockets, Endpoints
 
 
 @pytest.fixture
-def line() -> Iterator[tuple[socket.socket, socket.socket, Ends]]:
+def line() -> Iterator[tuple[socket.socket, socket.socket, Endpoints]]:
     """Both ends of a connection, and their addresses."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         here = socket.create_connection(server.getsockname())
@@ -19,7 +19,7 @@ def line() -> Iterator[tuple[socket.socket, socket.socket, Ends]]:
 
 
 def test_of_a_socket_that_was_closed_nothing_is_known(
-    line: tuple[socket.socket, socket.socket, Ends],
+    line: tuple[socket.socket, socket.socket, Endpoints],
 ) -> None:
     here, there, ends = line
     sockets = ConnectionSockets()
@@ -32,7 +32,7 @@ def test_of_a_socket_that_was_closed_nothing_is_known(
 
 
 def test_on_a_shared_connection_only_answers_that_have_not_ended_count(
-    line: tuple[socket.socket, socket.socket, Ends],
+    line: tuple[socket.socket, socket.socket, Endpoints],
 ) -> None:
     here, there, ends = line
     sockets = ConnectionSockets()

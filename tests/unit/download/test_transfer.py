@@ -10,9 +10,11 @@ from gossamer.download.address_slots import AddressSlots
 from gossamer.download.connections import ConnectionSockets
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.transfer import Transfer
+from gossamer.download.request_settings import PLAIN
+from gossamer.download.transfer import Network, Request, Transfer
 from gossamer.model import Cause, Url
 from gossamer.policy.addresses import AddressPolicy
+from gossamer.policy.size_limits import Allowance
 
 
 @runtime_checkable
@@ -27,9 +29,9 @@ REFUSED = CurlFailure(pycurl.E_COULDNT_CONNECT, "Could not connect to server")
 
 @pytest.fixture
 def transfer() -> Transfer:
-    transfer = Transfer(Url("http://a.test/"), Accept.PAGE, FetchOptions(), AddressPolicy())
-    transfer.attach(pycurl.Curl(), ConnectionSockets(), AddressSlots(None))
-    return transfer
+    request = Request(Url("http://a.test/"), Accept.PAGE, PLAIN, Allowance())
+    network = Network(FetchOptions(), AddressPolicy(), ConnectionSockets(), AddressSlots(None))
+    return Transfer(pycurl.Curl(), request, network)
 
 
 def open_socket(transfer: Transfer, ip: str, family: int = socket.AF_INET) -> object:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.unit.outputs.log import ScriptedLog
 
 from gossamer.config.options import PAGE_FIELDS
-from gossamer.content.page_parser import AnalysisRules
+from gossamer.content.page_parser import ParseRules
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport, OutputSpec
 from gossamer.outputs.registry import make_output
@@ -72,7 +72,7 @@ class OutputBench:
     def begin(self) -> OutputWriter:
         specs = self.wishes.specs(self.folder)
         check_places(specs)
-        writer = OutputWriter(specs, AnalysisRules())
+        writer = OutputWriter(specs, ParseRules())
         writer.lock()
         asyncio.run(writer.open(self.log.reader))
         return writer
@@ -119,7 +119,7 @@ def test_only_one_process_writes_an_output(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("gossamer.outputs.resumable.LOCKED_FOR_S", 0.1)
     bench = OutputBench(tmp_path)
     writer = bench.begin()
-    other = OutputWriter(bench.wishes.specs(bench.folder), AnalysisRules())
+    other = OutputWriter(bench.wishes.specs(bench.folder), ParseRules())
     with pytest.raises(CrawlError, match="another process is writing"):
         other.lock()
     writer.close()

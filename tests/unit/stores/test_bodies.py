@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import brotli  # type: ignore[import-untyped]  # it ships no types
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ CODINGS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     "gzip": gzip.compress,
     "deflate": zlib.compress,
+    "zstd": zstandard.ZstdCompressor(1).compress,
     "br": lambda data: brotli.compress(data, quality=1),
     # Larger than the page at each step: kept as received all the same.
     "gzip, deflate": lambda data: zlib.compress(gzip.compress(data, 0), 0),
@@ -59,7 +61,7 @@ def test_nothing_at_all_is_an_empty_page_whatever_its_coding() -> None:
 
 
 @pytest.mark.req("D19")
-@pytest.mark.parametrize("coding", ["", "gzip", "br"])
+@pytest.mark.parametrize("coding", ["", "gzip", "br", "zstd"])
 def test_what_is_damaged_says_so(coding: str) -> None:
     whole = read_content(packed(coding))
     cut = PageContent(coding, whole.size, whole.packed[:-1], whole.packed_exchange)

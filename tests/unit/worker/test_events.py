@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.content.links import FoundLink
+from gossamer.content.links import PageLink
 from gossamer.frontier.contract import Link, Settled, Settlement, Task
 from gossamer.model import Event, EventKind, HostKey, Outcome, Url
 from gossamer.urls import Scope
@@ -21,12 +21,12 @@ def link_filter() -> LinkFilter:
 
 def test_every_link_and_what_became_of_it(task: MakeTask, link_filter: LinkFilter) -> None:
     links = [
-        FoundLink("new", Url("http://a.test/new")),
-        FoundLink("new#again", Url("http://a.test/new")),
-        FoundLink("/old", Url("http://a.test/old")),
-        FoundLink("/unwanted", Url("http://a.test/unwanted")),
-        FoundLink("http://b.test/", Url("http://b.test/")),
-        FoundLink("mailto:a@b.test", None),
+        PageLink("new", Url("http://a.test/new")),
+        PageLink("new#again", Url("http://a.test/new")),
+        PageLink("/old", Url("http://a.test/old")),
+        PageLink("/unwanted", Url("http://a.test/unwanted")),
+        PageLink("http://b.test/", Url("http://b.test/")),
+        PageLink("mailto:a@b.test", None),
     ]
     heard: list[Event] = []
     followed = [link_filter.file(Url(f"http://a.test/{name}")) for name in ("new", "old")]

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from gossamer.content.page_parser import Analyser, Analysis, AnalysisRules, RawPage
-from gossamer.content.similarity import own_sample
+from gossamer.content.page_parser import PageParser, ParsedPage, ParseRules, RawPage
+from gossamer.content.similarity import main_content_sample
 from gossamer.model import Outcome, Response, Url
 from gossamer.stores.bodies import read_content
 from gossamer.worker import fetched_page
 from gossamer.worker.fetched_page import LARGE_BYTES, PageProcessor, stored_page
 
-RULES = AnalysisRules(similarity=0.9)
+RULES = ParseRules(similarity=0.9)
 
 
 @pytest.mark.req("D19")
@@ -22,19 +22,21 @@ def test_finding_11_a_large_page_does_not_hold_the_loop(part: str) -> None:
     html = "".join(part.replace("#", str(number)) for number in range(2_000_000 // len(part)))
     page = RawPage(Url("http://a.example/"), "text/html", html.encode())
 
-    async def analyse() -> tuple[Analysis, int]:
+    async def parse_page() -> tuple[ParsedPage, int]:
         turns, reading = (
             0,
-            asyncio.create_task(PageProcessor(Analyser(RULES)).analyse(page, with_wording=True)),
+            asyncio.create_task(
+                PageProcessor(PageParser(RULES)).parse(page, with_template_hash=True)
+            ),
         )
         while not reading.done():
             await asyncio.sleep(0.001)
             turns += 1
         return reading.result(), turns
 
-    analysis, turns = asyncio.run(analyse())
+    parsed, turns = asyncio.run(parse_page())
     assert turns > 3, "it would be one"
-    assert analysis == Analyser(RULES).analyse(page, with_wording=True)
+    assert parsed == PageParser(RULES).parse(page, with_template_hash=True)
 
 
 @pytest.mark.req("D19")
@@ -50,21 +52,23 @@ def test_finding_11_a_large_page_is_compared_and_packed_in_the_thread(
 
         return call
 
-    monkeypatch.setattr(fetched_page, "own_sample", noted(own_sample))
+    monkeypatch.setattr(fetched_page, "main_content_sample", noted(main_content_sample))
     monkeypatch.setattr(fetched_page, "stored_page", noted(stored_page))
     words = "a sentence that says something, and goes on for a while, with number"
     small = "".join(f"<p>{words} {number}." for number in range(200)).encode()
     large = small * (LARGE_BYTES // len(small) + 1)
 
     async def read(body: bytes) -> tuple[bytes, bytes]:
-        reader, url = PageProcessor(Analyser(RULES)), Url("http://a.example/")
-        parsed = await reader.analyse(RawPage(url, "text/html", body))
+        reader, url = PageProcessor(PageParser(RULES)), Url("http://a.example/")
+        parsed = await reader.parse(RawPage(url, "text/html", body))
         response = Response(url=url, outcome=Outcome.FETCHED, body=body, started=0.0, ended=0.0)
         kept = await reader.stored(response, parsed, 0.0)
-        return await reader.own_sample(body, "text/html"), read_content(kept.content).body()
+        return await reader.main_content_sample(body, "text/html"), read_content(
+            kept.content
+        ).body()
 
     for body in (small, large):
-        assert asyncio.run(read(body)) == (own_sample(body, "text/html"), body)
+        assert asyncio.run(read(body)) == (main_content_sample(body, "text/html"), body)
     assert threads[:2] == [here, here]
     assert here not in threads[2:]
     assert len(threads) == 4

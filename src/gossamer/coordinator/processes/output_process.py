@@ -18,8 +18,8 @@ import uvloop
 from gossamer.channel import Channel, Contract, Served
 from gossamer.channel.channel import methods_of
 from gossamer.config import StoreAddress, load
-from gossamer.content.page_parser import AnalysisRules
-from gossamer.coordinator.plan import Plan, analysis_rules
+from gossamer.content.page_parser import ParseRules
+from gossamer.coordinator.plan import Plan, parse_rules
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.calls import describe
 from gossamer.outputs.contract import OutputReport
@@ -46,7 +46,7 @@ class OutputConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the store."""
     name: str | None
     directory: str
-    rules: AnalysisRules
+    rules: ParseRules
     """How kept pages are read."""
 
     @classmethod
@@ -58,7 +58,7 @@ class OutputConfig(msgspec.Struct, frozen=True, kw_only=True):
             store=store.url or str(store),
             name=plan.name if store.is_server else None,
             directory=str(plan.directory.absolute()),
-            rules=analysis_rules(plan.options),
+            rules=parse_rules(plan.options),
         )
 
 

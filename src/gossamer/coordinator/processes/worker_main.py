@@ -20,13 +20,13 @@ from gossamer.channel import Channel, Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
 from gossamer.config import keep_seconds, load
-from gossamer.content.page_parser import Analyser, AnalysisRules, RawPage
+from gossamer.content.page_parser import PageParser, ParseRules, RawPage
 from gossamer.coordinator.continuing import unpack_options
 from gossamer.coordinator.plan import (
     Plan,
-    analysis_rules,
     fetch_options,
     may_keep_cookies,
+    parse_rules,
     request_rules,
 )
 from gossamer.coordinator.processes.worker_channel import (
@@ -90,7 +90,7 @@ LEAVE_WITHIN_S: Final = 1.0
 def warm_up() -> None:
     """Load every library that a page needs."""
     page = RawPage(Url("http://localhost/"), "text/html", b"<p>" + b"word " * 100)
-    Analyser(AnalysisRules(similarity=0.9)).analyse(page)
+    PageParser(ParseRules(similarity=0.9)).parse(page)
 
 
 def run_worker(end: socket.socket, note: CrashNote, locks: AddressLocks) -> int:
@@ -310,8 +310,8 @@ async def open_worker_context(
         clock=process.clock,
         watch=process.watch,
         ignored_robots=plan.ignored_robots,
-        analyser=Analyser(
-            analysis_rules(options, options.similarity, with_text="text" in plan.row_fields)
+        page_parser=PageParser(
+            parse_rules(options, options.similarity, with_text="text" in plan.row_fields)
         ),
         rows=PageRows(plan.row_fields, always=bool(options.fields), with_parsed=carries_readings),
         in_flight=InFlightPages(process.note),

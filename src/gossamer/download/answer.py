@@ -1,26 +1,85 @@
-"""The verdict on an answer, decided from its header before the body is read."""
+"""The answer to a request: its header parsed and judged, its body taken within the limits.
+
+Everything here is decided without libcurl.
+"""
 
 import math
 import re
 from enum import Enum, auto
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
-from gossamer.download.body import Decoder, codings_in, decoders_of
+from gossamer.download.body import Body, Decoder, codings_in, decoders_of
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.model import Cause, Headers, Url
 from gossamer.model.names import ContentKind
 from gossamer.policy.content_kinds import BYTES, ENDLESS, PAGES, kind_of_type
 from gossamer.policy.failures import REDIRECTS, cause_of_status
 from gossamer.policy.robots import MAX_ROBOTS_BYTES
-from gossamer.policy.size_limits import DRAIN_BYTES, MAX_SITEMAP_BYTES
+from gossamer.policy.size_limits import DRAIN_BYTES, MAX_SITEMAP_BYTES, Allowance
 from gossamer.urls import resolve, shown
 
 # RFC 9112, section 4: three digits, then a space or the end.
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?=[ \r\n])")
 # HTTP/2 has no such line; libcurl writes one.
 _ANY_STATUS_LINE = re.compile(rb"HTTP/(?:1\.[01]|2) ([1-9][0-9]{2})(?=[ \r\n])")
+# RFC 9110, section 8.3.1: type "/" subtype, both tokens.
+_MEDIA_TYPE = re.compile(r"[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)")
+_USUAL_TYPE_LENGTH = 100
+_MAX_LENGTH_DIGITS = 18
+_CUT_AT = {Accept.ANYTHING: MAX_ROBOTS_BYTES, Accept.SITEMAP: MAX_SITEMAP_BYTES}
+
+
+class Stop(NamedTuple):
+    """Why a transfer is ended by us."""
+
+    cause: Cause | None = None
+    """None: what has come is enough."""
+    detail: str = ""
+
+
+_ENOUGH = Stop()
+
+
+class Answer:
+    """An answer whose header is complete."""
+
+    def __init__(
+        self, verdict: "HeaderVerdict", headers: Headers, accept: Accept, allowance: Allowance
+    ) -> None:
+        self.verdict = verdict
+        self.headers = headers
+        is_kept = verdict.use is BodyUse.KEEP
+        self.body = Body(verdict.decoders, verdict.max_bytes) if is_kept else None
+        """The body, if it is kept."""
+        self._allowance = allowance
+        self._part_will_do = accept is Accept.SITEMAP and not allowance.is_short
+        """Whether a part of the body will do, where all of it is more than may be received."""
+        self._drained_bytes = 0
+
+    def refused(self) -> Stop | None:
+        """Return why the body is not even begun, if it is not."""
+        if self.body is None:
+            return _ENOUGH if self.verdict.use is BodyUse.REFUSE else None
+        announced = min(content_length(self.headers), self.verdict.max_bytes)
+        if announced <= self._allowance.left or self._part_will_do:
+            return None
+        return Stop(Cause.OVER_BUDGET, "by its Content-Length")
+
+    def take(self, data: bytes) -> Stop | None:
+        """Take a piece of the body; return why that was the last, if it was."""
+        is_allowed = self._allowance.take(len(data))
+        if self.body is None:
+            self._drained_bytes += len(data)
+            return None if is_allowed and self._drained_bytes <= DRAIN_BYTES else _ENOUGH
+        if not is_allowed:
+            return _ENOUGH if self._part_will_do else Stop(Cause.OVER_BUDGET)
+        cause = self.body.feed(data)
+        if cause is None:
+            return None
+        return Stop(self.verdict.too_large if cause is Cause.BODY_TOO_LARGE else cause)
 
 
 class HeaderReader:
@@ -76,14 +135,6 @@ class HeaderReader:
             self.complete = True
 
 
-_MAX_LENGTH_DIGITS = 18
-_USUAL_TYPE_LENGTH = 100
-_CUT_AT = {Accept.ANYTHING: MAX_ROBOTS_BYTES, Accept.SITEMAP: MAX_SITEMAP_BYTES}
-
-# RFC 9110, section 8.3.1: type "/" subtype, both tokens.
-_MEDIA_TYPE = re.compile(r"[\t ]*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)")
-
-
 class BodyUse(Enum):
     """What to do with the body."""
 
@@ -107,15 +158,8 @@ class HeaderVerdict(msgspec.Struct, frozen=True):
     decoders: tuple[Decoder, ...] = ()
     max_bytes: int = 0
     """How large a body may be that is kept, counted after decoding."""
-    is_file: bool = False
-    """Whether the body is something else than a page, which has a limit of its own."""
-    is_cut: bool = False
-    """Whether a body beyond the limit is cut off there, as its beginning is of use."""
-
-    @property
-    def too_large(self) -> Cause:
-        """What a body beyond the limit is."""
-        return Cause.FILE_TOO_LARGE if self.is_file else Cause.BODY_TOO_LARGE
+    too_large: Cause | None = Cause.BODY_TOO_LARGE
+    """What a body beyond the limit is; None: it is cut off there, as its beginning is of use."""
 
 
 def judge(
@@ -127,24 +171,24 @@ def judge(
     cause = cause_of_status(status)
     if cause is not None:
         use = _useless(headers) if status >= 200 else BodyUse.REFUSE
-        return HeaderVerdict(use, cause, _said(headers))
-    kept = _judge_type(headers, accept, options)
-    if kept.use is not BodyUse.KEEP:
-        return kept
-    if accept is Accept.PAGE and content_length(headers) > kept.max_bytes:
-        return HeaderVerdict(BodyUse.REFUSE, kept.too_large, "by its Content-Length")
+        return HeaderVerdict(use, cause, _explained(headers))
+    verdict = _judge_type(headers, accept, options)
+    if verdict.use is not BodyUse.KEEP:
+        return verdict
+    if accept is Accept.PAGE and content_length(headers) > verdict.max_bytes:
+        return HeaderVerdict(BodyUse.REFUSE, verdict.too_large, "by its Content-Length")
     fields = headers.get_all("content-encoding")
     codings = codings_in(fields)
     decoders = decoders_of(codings)
     if decoders is None:
         return HeaderVerdict(BodyUse.REFUSE, Cause.BAD_CODING, shown(", ".join(fields)))
-    return msgspec.structs.replace(kept, coding=", ".join(codings), decoders=tuple(decoders))
+    return msgspec.structs.replace(verdict, coding=", ".join(codings), decoders=tuple(decoders))
 
 
 def _judge_type(headers: Headers, accept: Accept, options: FetchOptions) -> HeaderVerdict:
     """Return whether a body of its type is kept, and how large it may be."""
     if accept is not Accept.PAGE:
-        return HeaderVerdict(BodyUse.KEEP, max_bytes=_CUT_AT[accept], is_cut=True)
+        return HeaderVerdict(BodyUse.KEEP, max_bytes=_CUT_AT[accept], too_large=None)
     content_type = headers.get("content-type") or ""
     use = _use_of if len(content_type) <= _USUAL_TYPE_LENGTH else _use_of.__wrapped__
     is_wanted, is_page = use(content_type, options.accept)
@@ -152,7 +196,9 @@ def _judge_type(headers: Headers, accept: Accept, options: FetchOptions) -> Head
         return HeaderVerdict(BodyUse.REFUSE, Cause.UNWANTED_TYPE, shown(content_type))
     if is_page:
         return HeaderVerdict(BodyUse.KEEP, max_bytes=options.max_body_bytes)
-    return HeaderVerdict(BodyUse.KEEP, max_bytes=options.max_file_bytes, is_file=True)
+    return HeaderVerdict(
+        BodyUse.KEEP, max_bytes=options.max_file_bytes, too_large=Cause.FILE_TOO_LARGE
+    )
 
 
 @lru_cache(1024)
@@ -187,21 +233,17 @@ def _may_be_page(media_type: str, accepted: frozenset[ContentKind]) -> bool:
 
 
 def _judge_redirect(url: Url, headers: Headers) -> HeaderVerdict:
-    locations = set(headers.get_all("location"))
-    target = resolve(_as_unicode(locations.pop()), url) if len(locations) == 1 else None
-    cause = Cause.REDIRECT_UNUSABLE if target is None else None
-    detail = shown(", ".join(headers.get_all("location"))) if target is None else ""
-    return HeaderVerdict(_useless(headers), cause, detail, target)
+    locations = headers.get_all("location")
+    target = resolve(_as_unicode(locations[0]), url) if len({*locations}) == 1 else None
+    if target is not None:
+        return HeaderVerdict(_useless(headers), target=target)
+    return HeaderVerdict(_useless(headers), Cause.REDIRECT_UNUSABLE, shown(", ".join(locations)))
 
 
-def _said(headers: Headers) -> str:
+def _explained(headers: Headers) -> str:
     """Return what the server says about a refusal: which login it wants, when to come again."""
-    asked = {"WWW-Authenticate": "www-authenticate", "Retry-After": "retry-after"}
-    return ", ".join(
-        f"{name}: {shown(said)}"
-        for name, field in asked.items()
-        if (said := headers.get(field)) is not None
-    )
+    values = ((name, headers.get(name.lower())) for name in ("WWW-Authenticate", "Retry-After"))
+    return ", ".join(f"{name}: {shown(value)}" for name, value in values if value is not None)
 
 
 def _as_unicode(location: str) -> str:

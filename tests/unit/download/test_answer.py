@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.download.answer import BodyUse, HeaderVerdict, judge
 from gossamer.download.options import Accept, FetchOptions
-from gossamer.download.verdict import BodyUse, HeaderVerdict, judge
 from gossamer.model import Cause, Headers, Url
 from gossamer.policy.size_limits import DRAIN_BYTES
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.content import parser_limits as bulk
 from gossamer.content import parser_limits as limits
-from gossamer.content.html_tree import PageReader
+from gossamer.content.html_tree import HtmlTree
 from gossamer.content.parser_limits import (
     LARGE,
     MAX_TAG,
@@ -33,7 +33,7 @@ def test_finding_11_a_giant_tag_loses_its_attributes(attributes: str) -> None:
     page = "some <b>words</b> <a href=/before>x</a><p{}>and <a href=/after>y</a></p{}> <p id=b>"
     slim = without_giant_tags(page.format(attributes, attributes))
     assert slim == page.format("", "")
-    assert PageReader(page.format(attributes, "")).hrefs == ["/before", "/after"]
+    assert HtmlTree(page.format(attributes, "")).hrefs == ["/before", "/after"]
 
 
 @pytest.mark.req("D19")
