@@ -4,7 +4,6 @@ What happens to a URL is data: every URL ends in exactly one `Outcome`. An excep
 that Gossamer itself is broken or was used wrongly (see `gossamer.model.errors`).
 """
 
-from gossamer.frontier.contract import ReturnedTask
 from gossamer.model.names import Candidate, Fingerprint, HostKey, NameTable, Url
 from gossamer.model.outcome import Cause, Outcome
 from gossamer.model.page import Page
@@ -25,7 +24,6 @@ __all__ = [
     "Outcome",
     "Page",
     "Response",
-    "ReturnedTask",
     "Snapshot",
     "Url",
 ]
