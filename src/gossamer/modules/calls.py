@@ -235,7 +235,7 @@ def message(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
         text = f"{type(error).__name__}: {error.msg}"
     else:
-        # The library's own words: they survive an exception whose __str__ raises.
+        # As the library has it: this survives an exception whose __str__ raises.
         text = traceback.format_exception_only(error)[0]
         text = text.removeprefix(f"{type(error).__module__}.")
     return _printable(text)
@@ -257,10 +257,8 @@ def location(error: BaseException, file: str | None = None) -> tuple[str, int] |
     """Return the file name (without folders) and line where the error came from, if it has one."""
     if isinstance(error, SyntaxError) and error.filename == file and error.lineno is not None:
         return PurePath(file or "?").name, error.lineno
-    lines = [
-        (frame.f_code.co_filename, number)
-        for frame, number in traceback.walk_tb(error.__traceback__)
-    ]
+    steps = traceback.walk_tb(error.__traceback__)
+    lines = [(frame.f_code.co_filename, number) for frame, number in steps]
     if not lines:
         return None
     name, number = ([line for line in lines if line[0] == file] or lines)[-1]

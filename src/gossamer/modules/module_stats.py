@@ -130,8 +130,8 @@ class ModuleStats:
             counts.records += len(extraction.records)
             if extraction.refused is not None:
                 counts.errors += 1
-                words = printable_message(extraction.refused)
-                self._log_once(words, subject, words)
+                message = printable_message(extraction.refused)
+                self._log_once(message, subject, message)
         is_taken = result.status is CallStatus.RETURNED and extraction.refused is None
         name = counter if is_taken else f"failed_{counter}"
         setattr(counts, name, getattr(counts, name) + 1)
@@ -197,10 +197,10 @@ class ModuleStats:
             "slow": counts.slow,
             "missed": counts.missed,
         }
-        told = ", ".join(f"{count} {what}" for what, count in troubles.items() if count)
-        if told:
+        text = ", ".join(f"{count} {what}" for what, count in troubles.items() if count)
+        if text:
             pages = f"{counts.pages} page{'' if counts.pages == 1 else 's'}"
-            LOG.warning("module %s: %s taken, %s", self._name, pages, told)
+            LOG.warning("module %s: %s taken, %s", self._name, pages, text)
 
     def report(self) -> ModuleReport:
         """Return the counts as they are now."""

@@ -69,18 +69,12 @@ class ServedModules:
 
     def __init__(self, runner: ModuleRunner) -> None:
         self._runner = runner
+        self.finished = runner.finished
+        self.depth_changed = runner.depth_changed
 
     async def deliver(self, page: PageMessage, links: Sequence[FollowedLink]) -> Delivered:
         """Show a page to the modules."""
         return await self._runner.deliver(page.page(), links)
-
-    async def finished(self, end: FinishedUrl) -> Delivered:
-        """Tell the modules how a URL has ended."""
-        return await self._runner.finished(end)
-
-    async def depth_changed(self, page_id: int, depth: int) -> None:
-        """Tell the final depth of a page."""
-        await self._runner.depth_changed(page_id, depth)
 
 
 class CoordinatorModules(msgspec.Struct, frozen=True):

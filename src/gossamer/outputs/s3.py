@@ -15,7 +15,6 @@ from typing import Final
 
 import msgspec
 
-from gossamer.model import Page
 from gossamer.model.errors import GossamerError
 from gossamer.outputs.contract import Output, OutputReport, OutputSpec
 from gossamer.stores.files import write_file
@@ -26,7 +25,6 @@ from gossamer.stores.object_store import (
     S3Address,
     parse_s3_address,
 )
-from gossamer.stores.url_record import Result
 
 IN_PROGRESS: Final = ".part"
 """The ending of an empty object that says so."""
@@ -76,23 +74,15 @@ class UploadedOutput:
         self._spec = spec
         self.follows_depths = local.follows_depths
         self.add_alias = local.add_alias
-
-    def wants_page(self, result: Result) -> bool:
-        """Tell whether it needs the page of a result."""
-        return self._local.wants_page(result)
+        self.wants_page = local.wants_page
+        self.write = local.write
+        self.flush = local.flush
+        self.close = local.close
 
     def rewind(self, position: bytes | None) -> None:
         """Open it, and drop what was written after a position."""
         self._spec.path.parent.mkdir(exist_ok=True)
         self._local.rewind(position)
-
-    def write(self, result: Result, page: Page | None) -> None:
-        """Add a result."""
-        self._local.write(result, page)
-
-    def flush(self) -> bytes:
-        """Make everything so far durable here; return the position."""
-        return self._local.flush()
 
     def finish(self, depths: Sequence[int]) -> OutputReport:
         """Complete it and upload it; if that fails, it is here and can be uploaded later."""
@@ -104,10 +94,6 @@ class UploadedOutput:
                 bucket.upload(file, file.relative_to(folder).as_posix())
         bucket.complete()
         return msgspec.structs.replace(report, target=self._spec.target)
-
-    def close(self) -> None:
-        """Leave it as it is, in progress."""
-        self._local.close()
 
 
 def _read_owner(spec: OutputSpec) -> str:

@@ -91,7 +91,7 @@ class Settler:
         """
         self._context.failures.note(settlement)
         received, feedback = guard.allowance.received, settlement.feedback
-        delay_s = self._context.robots.known_delay_s(settlement.task.url)
+        delay_s = self._context.robots.cache.known_delay_s(settlement.task.url)
         if feedback is not None and delay_s is not None and feedback.crawl_delay_s is None:
             feedback = msgspec.structs.replace(feedback, crawl_delay_s=delay_s)
         return msgspec.structs.replace(settlement, received=received, feedback=feedback)

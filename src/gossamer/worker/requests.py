@@ -62,7 +62,7 @@ class PageFetcher:
         return cookies is not None and target is not None and await cookies.has_any(target)
 
     def _pause_s(self, task: Task, url: Url) -> float:
-        return max(task.delay_s, self._robots.known_delay_s(url) or 0.0)
+        return max(task.delay_s, self._robots.cache.known_delay_s(url) or 0.0)
 
     async def _request(
         self, task: Task, url: Url, allowance: Allowance, accept: Accept = Accept.PAGE

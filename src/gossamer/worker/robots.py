@@ -17,7 +17,7 @@ from gossamer.download.robots import RobotsCache, RobotsLimits
 from gossamer.frontier.contract import FrontierClient, HostFeedback, Settlement, Task
 from gossamer.frontier.rules import SchedulerRules
 from gossamer.model import Cause, HostKey, Response, Url
-from gossamer.policy import RobotsRules, RobotsVerdict
+from gossamer.policy import RobotsVerdict
 from gossamer.policy.size_limits import Allowance
 from gossamer.urls import host_key
 from gossamer.worker.in_flight import LeaseGuard, LeaseLostError
@@ -54,7 +54,7 @@ class PoliteRobots:
 
     The task's slot at the host is used, so the file is fetched at once. A redirect may lead to
     another host: if a task of that one waits for its robots.txt as well, its slot is shared, one
-    request after another; if not, a slot is taken from the store. Whoever waits for a slot has
+    request after another; if not, a slot is taken from the frontier. Whoever waits for a slot has
     no request on its way, so hosts that keep each other's robots.txt do not wait for ever.
     """
 
@@ -96,14 +96,6 @@ class PoliteRobots:
         """Return whether the URL may be fetched, if that is known without asking anybody."""
         return self.cache.known_verdict(url)
 
-    def known_delay_s(self, url: Url) -> float | None:
-        """Return the pause that the URL's authority asks for, as far as that is known."""
-        return self.cache.known_delay_s(url)
-
-    async def rules(self, url: Url, allowance: Allowance | None = None) -> RobotsRules | None:
-        """Return what holds for the URL's authority; None while it is unreachable."""
-        return await self.cache.rules(url, allowance)
-
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
         """Return whether the URL may be fetched; a `TooLittleLeftError` if nobody can know yet."""
         return await self.cache.judge(url, allowance)
@@ -138,7 +130,7 @@ class PoliteRobots:
         return response
 
     async def _fetch_elsewhere(self, url: Url, host: HostKey, allowance: Allowance) -> Response:
-        """Fetch on a slot of the store."""
+        """Fetch on a slot of the frontier."""
         domain = self._domain_of(host)
         asked_at = self._clock()
         while (moment := await self._store.acquire_robots_slot(host, domain, asked_at)) is not None:
@@ -197,7 +189,7 @@ class RobotsCheck:
         robots, sitemaps = self._context.robots, self._context.sitemaps
         async with robots.holding(task.host, task.delay_s) as slot:
             verdict = await robots.judge(task.url, allowance)
-            rules = await robots.rules(task.url, allowance)
+            rules = await robots.cache.rules(task.url, allowance)
         if rules is not None and sitemaps is not None:
             await sitemaps.announce(task, rules.sitemaps)
         feedback = slot.feedback

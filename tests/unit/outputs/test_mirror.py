@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+import msgspec
 import pytest
 import turbohtml
 from tests.unit.outputs.writing import write_all
 
 from gossamer.model import Url
 from gossamer.outputs.contract import PositionLostError
-from gossamer.outputs.directory import MARK
+from gossamer.outputs.directory import MARK, DirectoryOutput
+from gossamer.outputs.mirror import MirrorForm
 from gossamer.outputs.registry import make_output
 
 if TYPE_CHECKING:
@@ -274,3 +276,15 @@ def test_a_broken_index_is_told_like_any_failure_of_a_file(make_spec: MakeSpec) 
     (spec.folder / "site.html.files").write_bytes(b"not a database" * 100)
     with pytest.raises(OSError, match="its index: file is not a database"):
         make_output(spec).rewind(None)
+
+
+def test_a_directory_to_be_uploaded_is_written_among_the_states(
+    make_page: MakePage, make_spec: MakeSpec, put: Put, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not beside a `s3:` in the working directory."""
+    spec = msgspec.structs.replace(make_spec("site.html"), target="s3://bucket/site.html")
+    monkeypatch.chdir(spec.folder.parent)
+    spec.path.parent.mkdir()
+    write_all(DirectoryOutput(spec, MirrorForm()), put, make_page(f"{SITE}/"))
+    assert (spec.path / "index.html").exists()
+    assert [file.name for file in spec.folder.parent.iterdir()] == [spec.folder.name]

@@ -47,7 +47,7 @@ def test_it_is_fetched_on_the_place_of_the_task(web: Web, store: Frontier) -> No
         assert robots.known(A_HOME) is None
         async with robots.holding(A, DELAY_S) as slot:
             assert (await robots.judge(A_HOME)).allowed
-            rules = await robots.rules(A_HOME)
+            rules = await robots.cache.rules(A_HOME)
         assert rules is not None
         assert rules.crawl_delay_s == 3
         assert slot.feedback is not None
