@@ -205,7 +205,7 @@ class ActiveHosts:
     """The table of hosts with URLs that wait or are in progress, and of those recently idle.
 
     An idle host is forgotten once its next request is due and no worker keeps its domain: then the
-    table knows nothing about it that the store does not.
+    table knows nothing about it that its row does not.
     """
 
     def __init__(self, queues: int) -> None:
