@@ -174,7 +174,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     is_last_of_budget: bool = False
     """Whether that is all that is left of the budget, and perhaps less than it needs."""
     delay_s: float = 0.0
-    """The pause between two requests to its host, as far as the store knows."""
+    """The pause between two requests to its host, as far as the frontier knows."""
     exhausted_budget: str = ""
     """Which budget of its host is used up, so that it is not asked; empty: none is."""
     sitemap_of: str = ""
@@ -253,7 +253,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 SHARE_DIGITS = 4
-"""How exactly similarities are stored, in every store."""
+"""How exactly similarities are stored."""
 SAME_CONTENT = "the same content as page "
 """The detail of a duplicate's outcome, before the number of the page that it repeats."""
 NOTHING_KEPT: Final[dict[str, Any]] = {"cause": None, "page": None, "records": None, "row": None}
@@ -394,7 +394,7 @@ class FrontierClient(Protocol):
         """Record the result of a task, if its lease is still valid.
 
         If the URL has ended with it and there is a page, or records, or a row, a `Result` is
-        appended to the log of results, in the same step. A store may add thousands of links over
+        appended to the log of results, in the same step. Thousands of links may be added over
         several steps, the first of which keeps all of them; until the last the crawl is not over.
         """
 
@@ -501,7 +501,7 @@ class FrontierClient(Protocol):
         """Make everything so far durable."""
 
     async def close(self) -> None:
-        """Make everything durable and release the store."""
+        """Make everything durable and close the rows."""
 
 
 FRONTIER: Contract[FrontierClient] = Contract(FrontierClient)

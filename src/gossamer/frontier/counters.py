@@ -132,7 +132,7 @@ class StoredCounters:
                 return
             self._busy_hosts_due = now + max(EVERY_S, len(hosts) / HOSTS_A_SECOND)
         busiest = heapq.nlargest(
-            MOST_HOSTS, hosts.all(), key=lambda host: host.waiting + host.in_progress
+            MOST_HOSTS, hosts.by_key.values(), key=lambda host: host.waiting + host.in_progress
         )
         packed = [
             BusyHost(host.key, host.waiting, host.in_progress)

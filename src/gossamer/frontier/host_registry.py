@@ -196,7 +196,7 @@ class HostRegistry:
 
     def get(self, key: HostKey, domain: str) -> Host:
         """Return a host, which is active in the scheduler from now on."""
-        host = self._scheduler.hosts.find(key)
+        host = self._scheduler.hosts.by_key.get(key)
         if host is None:
             host = self._scheduler.hosts.add(key, domain, self._scheduler.rules.limits(key))
             self._set_delay(host, FIRST_DELAY_S)
@@ -283,7 +283,7 @@ class HostRegistry:
     def views(self, limit: int, now: float) -> list[HostView]:
         """Return the busiest hosts and the slowest ones, at most `limit` of each."""
         working = dict.fromkeys(lease.host for lease in self._scheduler.leases.of_url.values())
-        candidates = working if len(working) >= limit else self._scheduler.hosts.all()
+        candidates = working if len(working) >= limit else self._scheduler.hosts.by_key.values()
         busiest = heapq.nlargest(
             limit, candidates, key=lambda host: (host.in_progress, host.waiting)
         )

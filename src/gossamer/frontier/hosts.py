@@ -205,22 +205,18 @@ class ActiveHosts:
     """The table of hosts with URLs that wait or are in progress, and of those recently idle.
 
     An idle host is forgotten once its next request is due and no worker keeps its domain: then the
-    table knows nothing about it that the store does not.
+    table knows nothing about it that its row does not.
     """
 
     def __init__(self, queues: int) -> None:
         self._queues = queues
-        self._hosts: dict[HostKey, Host] = {}
+        self.by_key: dict[HostKey, Host] = {}
         self._domains: dict[str, Domain] = {}
         self._idle: list[tuple[float, int, Host]] = []
         self._order = count()
 
     def __len__(self) -> int:
-        return len(self._hosts)
-
-    def find(self, key: HostKey) -> Host | None:
-        """Return a host if it is in the table."""
-        return self._hosts.get(key)
+        return len(self.by_key)
 
     def add(self, key: HostKey, domain: str, limits: HostLimits) -> Host:
         """Add a host that is not in the table."""
@@ -228,12 +224,8 @@ class ActiveHosts:
         owner.hosts += 1
         row = HostRow(id=0, key=key, domain=domain)
         queued = [0] * self._queues
-        host = self._hosts[key] = Host(key, owner, limits, limits.delay_s, queued, row)
+        host = self.by_key[key] = Host(key, owner, limits, limits.delay_s, queued, row)
         return host
-
-    def all(self) -> Iterable[Host]:
-        """Return every host in the table."""
-        return self._hosts.values()
 
     def note_idle(self, host: Host) -> None:
         """Schedule the host to be forgotten, if it is idle."""
@@ -253,7 +245,7 @@ class ActiveHosts:
                 self.note_idle(host)
 
     def _drop(self, host: Host) -> None:
-        del self._hosts[host.key]
+        del self.by_key[host.key]
         host.domain.hosts -= 1
         if not host.domain.hosts:
             del self._domains[host.domain.name]

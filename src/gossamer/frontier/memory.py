@@ -294,16 +294,16 @@ class CrawlMemory:
     # -- what is kept with the crawl as a whole --------------------------------------------------
 
     def get(self, name: str) -> bytes | None:
-        """Return a note."""
+        """Return what is stored with the crawl under a name."""
         return self._notes.get(name)
 
     def put(self, name: str, value: bytes) -> None:
-        """Store a note."""
+        """Store something with the crawl under a name."""
         if self._notes.get(name) != value:
             self._notes[name] = self.pending.now.metadata[name] = value
 
     def remove(self, name: str) -> None:
-        """Remove a note, if there is one of that name."""
+        """Remove what is stored with the crawl under a name, if there is anything."""
         if self._notes.pop(name, None) is not None:
             self.pending.now.metadata[name] = None
 

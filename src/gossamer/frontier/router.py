@@ -98,13 +98,13 @@ class Router:
 
     def __init__(
         self,
-        store: "FrontierClient",
+        frontier: "FrontierClient",
         scorer: "Scorer",
         draw: Draw,
         clock: Callable[[], float],
         on_assigned: Callable[[], None],
     ) -> None:
-        self._store = store
+        self._frontier = frontier
         self._scorer = scorer
         self._draw = draw
         self._clock = clock
@@ -127,17 +127,17 @@ class Router:
 
     async def step(self) -> bool:
         """Score and assign what there is; return whether there was anything."""
-        candidates = await self._store.candidates(SCORED_AT_ONCE)
+        candidates = await self._frontier.candidates(SCORED_AT_ONCE)
         if candidates:
             scores = await self._scorer.score(candidates)
-            await self._store.prioritise(
+            await self._frontier.prioritise(
                 [
                     (candidate, score if candidate.score is None else candidate.score)
                     for candidate, score in zip(candidates, scores, strict=True)
                 ]
             )
         orders = [self._draw.order() for _ in range(DRAWS_AT_ONCE)]
-        assigned = await self._store.route(orders, self._clock())
+        assigned = await self._frontier.route(orders, self._clock())
         if not candidates and not assigned:
             return False
         # Workers also wait for scores: while the URL queue is full, and in strict order.

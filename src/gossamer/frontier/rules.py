@@ -152,8 +152,7 @@ class Budget:
         if self.exhausted_by(self.tasks) is not None or not is_enough:
             return 0
         allowed = min(left, self.max_task_bytes)
-        self.tasks += 1
-        self.reserved += allowed
+        self.resume(allowed)
         return allowed
 
     def resume(self, allowed: int) -> None:

@@ -1,12 +1,12 @@
 """The scheduler of one crawl: which worker may fetch which URL, and when.
 
 It keeps hosts, domains, workers, leases and budgets; of URLs it knows only ids and scores. It does
-no I/O, and time is an argument. The URLs themselves are in the store's backend, so that a backlog
-of any size costs the scheduler one counter for each host and queue.
+no I/O, and time is an argument. The URLs themselves are in memory and in rows, so that a backlog of
+any size costs the scheduler one counter for each host and queue.
 
 The states of a URL, as the scheduler sees them:
 
-    queued     in a priority queue: counted for its host, stored in the backend
+    queued     in a priority queue: counted for its host
     assigned   in the queue of the worker that serves its domain
     leased     in progress
     (done)     unknown to the scheduler
@@ -192,7 +192,7 @@ class Scheduler:
         return None
 
     def assign(self, assignment: Assignment, urls: Sequence[Item]) -> None:
-        """Put URLs that were taken from the backend into the worker's queue."""
+        """Put URLs that were taken from a priority queue into the worker's queue."""
         host, worker = assignment.host, assignment.worker
         host.worker = worker
         if worker != ANYONE:

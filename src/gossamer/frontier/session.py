@@ -1,4 +1,4 @@
-"""The session of one worker process at the store that this process has."""
+"""The session of one worker process at the frontier, which is in this process."""
 
 import asyncio
 from collections import Counter
@@ -26,28 +26,28 @@ GIVING = SETTLING | {"lease", "renew", "claim", "acquire_robots_slot", "release_
 
 
 class WorkerSession:
-    """The store as one worker process has it.
+    """What one worker process calls of the frontier.
 
     Whoever asks for leases when there are none is not sent away: it gets the next ones as soon as
-    there are any, without having to ask again and again. And the slots that the worker
-    holds for robots.txt are known, to be given back if it dies.
+    there are any, without having to ask again and again. The slots that the worker holds for
+    robots.txt are known, to be given back if it dies.
     """
 
     def __init__(
         self,
-        store: Frontier,
+        frontier: Frontier,
         clock: Callable[[], float],
         *,
         longest_wait_s: float = LONGEST_WAIT_S,
         in_commits: bool = False,
         outlives: bool = False,
     ) -> None:
-        """Prepare; with `longest_wait_s` 0 nobody waits, and the store's answers go as they are.
+        """Prepare; with `longest_wait_s` 0 nobody waits, and the frontier's answers go as they are.
 
         `in_commits`: answers are part of commits by themselves. `outlives`: another process may
-        take over the store while the worker lives, so everything that it is told must be durable.
+        take over the crawl while the worker lives, so everything that it is told must be durable.
         """
-        self._store = store
+        self._frontier = frontier
         self._clock = clock
         self._longest_wait_s = longest_wait_s
         self._in_commits = in_commits
@@ -61,16 +61,15 @@ class WorkerSession:
 
     def serve(self, contract: Contract[FrontierClient]) -> Served:
         """Return what the other end of the channel may call."""
-        own: dict[str, Callable[..., Any]] = {
+        overrides: dict[str, Callable[..., Any]] = {
             "lease": self.lease,
             "acquire_robots_slot": self.acquire_robots_slot,
             "release_robots_slot": self.release_robots_slot,
-            "close": self._store.commit,  # the store stays open for the others
+            "close": self._frontier.commit,  # the frontier stays open for the others
         }
-        target = {**methods_of(contract, self._store), **own}
         return Served(
             contract=contract,
-            target=target,
+            target={**methods_of(contract, self._frontier), **overrides},
             at_once=frozenset({"lease"}),
             may_wait=self._may_wait,
             answer_later=self._answer_later,
@@ -82,10 +81,10 @@ class WorkerSession:
         So nothing that a worker believes to be settled is ever lost. What it has leased need not be
         durable if it dies with this process.
         """
-        is_said = method in GIVING if self._outlives else method in SETTLING
-        if self._in_commits or not is_said or _is_nothing(result):
+        methods = GIVING if self._outlives else SETTLING
+        if self._in_commits or method not in methods or _is_nothing(result):
             return False
-        self._store.when_durable(send)
+        self._frontier.when_durable(send)
         return True
 
     def _may_wait(self, method: str) -> bool:
@@ -96,7 +95,7 @@ class WorkerSession:
         """Check whether there is something to lease: URLs were assigned, or budget came back."""
         if self._parked is None:
             return
-        wake_at = self._store.wake_at(self._parked, self._clock())
+        wake_at = self._frontier.wake_at(self._parked, self._clock())
         # What was assigned may be due before what the worker waits for.
         if wake_at is not None and wake_at < self._waits_until:
             self._news.set()
@@ -111,7 +110,7 @@ class WorkerSession:
         for (host, domain), count in self._slots.items():
             for _ in range(count):
                 now = self._clock()
-                await self._store.release_robots_slot(host, domain, HostFeedback(ended=now), now)
+                await self._frontier.release_robots_slot(host, domain, HostFeedback(ended=now), now)
         self._slots.clear()
 
     async def lease(self, worker: int, limit: int, now: float, referrers: bool = False) -> Leased:
@@ -122,7 +121,7 @@ class WorkerSession:
         try:
             while not self._stopping:
                 self._news.clear()
-                leased = await self._store.lease(worker, limit, now, referrers)
+                leased = await self._frontier.lease(worker, limit, now, referrers)
                 if leased.tasks or not self._longest_wait_s:
                     return leased
                 self._parked = worker
@@ -145,7 +144,7 @@ class WorkerSession:
 
     async def acquire_robots_slot(self, host: HostKey, domain: str, now: float) -> float | None:
         """Take a slot of the host for robots.txt; None: it is taken, else when to ask again."""
-        moment = await self._store.acquire_robots_slot(host, domain, now)
+        moment = await self._frontier.acquire_robots_slot(host, domain, now)
         if moment is None:
             self._slots[host, domain] += 1
         return moment
@@ -155,7 +154,7 @@ class WorkerSession:
     ) -> None:
         """Free a slot that was taken for robots.txt."""
         self._slots[host, domain] -= 1
-        await self._store.release_robots_slot(host, domain, feedback, now)
+        await self._frontier.release_robots_slot(host, domain, feedback, now)
 
 
 def _is_nothing(result: object) -> bool:

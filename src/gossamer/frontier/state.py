@@ -207,8 +207,7 @@ class FrontierState:
         memory = self.memory
         row = memory.urls.change(url_id)
         queue = row.queue
-        host = self.scheduler.hosts.find(memory.hosts.keys[row.host])
-        assert host is not None
+        host = self.scheduler.hosts.by_key[memory.hosts.keys[row.host]]
         assert queue is not None
         self.stored_counters.queues[queue] -= 1
         memory.waiting.remove(row)
@@ -221,7 +220,7 @@ class FrontierState:
         """Return the first URLs of the URL queue."""
         hosts, rows = self.memory.hosts, self.memory.waiting.first_unscored(limit)
         wanted = {hosts.keys[row.host] for row in rows}
-        hosts.fetch(key for key in wanted if self.scheduler.hosts.find(key) is None)
+        hosts.fetch(key for key in wanted if self.scheduler.hosts.by_key.get(key) is None)
         return [
             Candidate(
                 id=row.id,

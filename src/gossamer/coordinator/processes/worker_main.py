@@ -216,7 +216,7 @@ class WorkerProcess:
                 for helper in helpers:
                     helper.cancel()
                 await asyncio.gather(*helpers, return_exceptions=True)
-        channel.notify(FEED.methods["alive"], Heartbeat().report(), runner.report())
+        channel.notify(FEED.methods["heartbeat"], Heartbeat().report(), runner.report())
 
     async def _reach_frontier(
         self, config: WorkerConfig, plan: Plan, channel: Channel, stack: AsyncExitStack
@@ -243,7 +243,7 @@ async def _send_heartbeats(channel: Channel, runner: ModuleRunner) -> None:
     heartbeat = Heartbeat()
     for pause_s in chain(HEARTBEATS_AFTER_S, repeat(HEARTBEATS_AFTER_S[-1])):
         await asyncio.sleep(pause_s)
-        channel.notify(FEED.methods["alive"], heartbeat.report(), runner.report())
+        channel.notify(FEED.methods["heartbeat"], heartbeat.report(), runner.report())
 
 
 async def _join_regularly(store: FrontierClient, config: WorkerConfig) -> None:
