@@ -5,7 +5,8 @@ import msgspec
 import pytest
 
 from gossamer.coordinator.summary import Summary
-from gossamer.display import ErrorsOnly, Outlet, PlainLines, summary_text
+from gossamer.display import Outlet, summary_text
+from gossamer.display.lines import ErrorsOnly, PlainLines
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
 

@@ -3,7 +3,8 @@ import logging
 
 import pytest
 
-from gossamer.display import Outlet, PlainLines
+from gossamer.display import Outlet
+from gossamer.display.lines import PlainLines
 from gossamer.modules.logs import logging_to
 
 
