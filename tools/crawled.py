@@ -3,10 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from tests.webs.graph import GraphProcess
 
 from gossamer.coordinator.api import crawl
 from gossamer.coordinator.summary import Summary
@@ -19,6 +18,9 @@ from gossamer.stores.sqlite.file import reading
 from gossamer.stores.sqlite.row_reads import SqliteRowReads
 from gossamer.stores.url_record import Result, UrlRecord
 from gossamer.testing.web import Web
+
+if TYPE_CHECKING:
+    from tests.webs.graph import GraphProcess
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +69,7 @@ class PageRecorder:
 
 async def crawl_into(
     directory: Path,
-    web: Web | GraphProcess,
+    web: "Web | GraphProcess",
     *seeds: str,
     modules: Sequence[ModuleLike | str] = (),
     **options: object,
