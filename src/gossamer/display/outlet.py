@@ -137,11 +137,11 @@ class RateLimit:
 def sentence(message: str, fields: MessageFields) -> str:
     """Return `the message (host=a.test, tries=3)` on one line."""
     if fields:
-        listed = [
+        pairs = [
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
             for name, value in fields.items()
         ]
-        message = f"{message} ({', '.join(listed)})"
+        message = f"{message} ({', '.join(pairs)})"
     return printable(message)
 
 
