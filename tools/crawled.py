@@ -3,10 +3,9 @@
 import sqlite3
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
-from tests.webs.graph import GraphProcess
 
 from gossamer.coordinator.api import crawl
 from gossamer.coordinator.summary import Summary
@@ -20,6 +19,8 @@ from gossamer.stores.url_record import Result, UrlRecord
 from gossamer.testing.web import Web
 
 T = TypeVar("T")
+if TYPE_CHECKING:
+    from tests.webs.graph import GraphProcess
 
 
 class Crawled(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +69,7 @@ class PageRecorder:
 
 async def crawl_into(
     directory: Path,
-    web: Web | GraphProcess,
+    web: "Web | GraphProcess",
     *seeds: str,
     modules: Sequence[ModuleLike | str] = (),
     **options: object,

@@ -3,7 +3,6 @@
 import msgspec
 import pytest
 
-from gossamer.cli import status as command
 from gossamer.cli.status import WORKERS_SHOWN, status_lines
 from gossamer.coordinator.summary import SeedReport
 from gossamer.views.status import CrawlStatus, WorkerEntry
@@ -58,7 +57,7 @@ STATUS = CrawlStatus(
 
 @pytest.fixture(autouse=True)
 def _here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "this_machine", lambda: "here.example")
+    monkeypatch.setattr("socket.gethostname", lambda: "here.example")
 
 
 def lines_of(*workers: WorkerEntry) -> list[str]:

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "perf" / "crawl_graph.py"
-TOOLS = Path(__file__).parents[2] / "tools"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class ScriptReport(msgspec.Struct):
@@ -28,10 +27,11 @@ def test_every_reachable_page_is_settled_once_as_the_oracle_says() -> None:
     """A fifteenth of the web that `make bench` crawls, in bounded memory."""
     web = {"hosts": 100, "pages": 3000, "silent": 1, "slow_hosts": 0.1, "calendars": 1}
     ran = subprocess.run(
-        [sys.executable, SCRIPT, msgspec.json.encode(web).decode()],
+        [sys.executable, "-m", "benchmarks.crawl_graph", msgspec.json.encode(web).decode()],
         capture_output=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(TOOLS)},
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tools")},
     )
     assert ran.returncode == 0, ran.stderr.decode()
     report = msgspec.json.decode(ran.stdout, type=ScriptReport)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 
@@ -16,8 +17,7 @@ from gossamer.display.status import (
     WORKER_HEADING,
     first_workers,
     standstill,
-    this_machine,
-    worker_figures,
+    worker_cells,
     worker_remark,
 )
 from gossamer.display.summary import (
@@ -119,7 +119,7 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
         yield from section("busiest", columns(_hosts(status), right=[0]))
     if status.workers:
         yield ""
-        yield from section("workers", _workers(status, this_machine()))
+        yield from section("workers", _workers(status, socket.gethostname()))
 
 
 def _state(status: CrawlStatus) -> str:
@@ -198,7 +198,7 @@ def _hosts(status: CrawlStatus) -> list[list[str]]:
 def _workers(status: CrawlStatus, here: str) -> Iterator[str]:
     shown, others = first_workers(status.workers, WORKERS_SHOWN)
     rows = [[*WORKER_HEADING, ""]]
-    rows += [[*worker_figures(one), worker_remark(one, here)] for one in shown]
+    rows += [[*worker_cells(one), worker_remark(one, here)] for one in shown]
     yield from columns(rows, right=range(len(WORKER_HEADING)))
     if others:
         yield others

@@ -101,7 +101,7 @@ def plain(value: object) -> object:
         case float():
             return round(value, 3) if math.isfinite(value) else None
         case dict():
-            return {name: plain(one) for name, one in value.items()}
+            return {name: plain(item) for name, item in value.items()}
         case list() | tuple():
-            return [plain(one) for one in value]
+            return [plain(item) for item in value]
     return value

@@ -1,4 +1,8 @@
-"""The choice of the observer of a crawl, by the options and the kind of terminal."""
+"""Progress for people as plain lines, and the choice of the observer of a crawl.
+
+The options and the kind of terminal decide: a live display (`live`), plain lines, errors only, or
+JSON (`jsonlog`).
+"""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +16,7 @@ from gossamer.coordinator.observer import Level, Observer
 from gossamer.coordinator.processes.worker_channel import logging_to
 from gossamer.coordinator.summary import Summary
 from gossamer.display.outlet import Message, Outlet, RateLimit, printable, sentence
-from gossamer.display.status import resting_words, standstill, status_line
+from gossamer.display.status import status_line, waits_for
 from gossamer.display.summary import summary_text, trouble
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
@@ -21,6 +25,9 @@ from gossamer.views.status import worker_entries
 MAX_INDENT = 40
 """The limit of the indentation: the depth of a spider trap has none."""
 MAX_LINE = 4096
+INTERVAL_S = 5.0
+SIMPLE_TERMINALS = {"", "dumb", "unknown"}
+"""Terminals that cannot move the cursor, or may not be able to."""
 
 EVENT_WORDS = {
     EventKind.FETCHED: "Fetched",
@@ -73,9 +80,6 @@ def progress_line(event: Event) -> str:
     return printable(f"{event.depth:2d} {indent}{word:>9s}: {event.url}{detail}", MAX_LINE)
 
 
-INTERVAL_S = 5.0
-
-
 class PlainLines:
     """An observer that writes a line every few seconds and the summary, to standard error.
 
@@ -106,8 +110,7 @@ class PlainLines:
         """Write the state of the crawl, if it is time and the stream is ready."""
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
-            why = standstill(snapshot.resting_s, worker_entries(workers))
-            why = why or resting_words(snapshot, hosts)
+            why = waits_for(snapshot, hosts, worker_entries(workers))
             self._error.line("  ".join(filter(None, [status_line(snapshot), why])))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
@@ -141,10 +144,6 @@ class ErrorsOnly(PlainLines):
         """Write what went wrong."""
         for line in trouble(summary):
             super().say("error", line)
-
-
-# Terminals that cannot move the cursor, or may not be able to.
-SIMPLE_TERMINALS = {"", "dumb", "unknown"}
 
 
 class DisplayOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Messages as single safe lines, and the list of the last ones."""
+"""Safe text, streams that cannot stop a crawl, and the list of the last messages."""
 
 import contextlib
 import os
@@ -12,6 +12,9 @@ import msgspec
 from gossamer.coordinator.observer import Level
 
 MAX_LENGTH = 500
+MAX_REMEMBERED = 20
+
+MessageFields = Mapping[str, str | int | float]
 
 
 def printable(text: str, limit: int | None = MAX_LENGTH) -> str:
@@ -21,7 +24,7 @@ def printable(text: str, limit: int | None = MAX_LENGTH) -> str:
     # separators but the space: Unicode categories C* and Z*.
     if cut.isprintable():
         return cut
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in cut)
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in cut)
 
 
 def printable_json(document: bytes) -> bytes:
@@ -32,7 +35,8 @@ def printable_json(document: bytes) -> bytes:
     import json  # noqa: PLC0415 -- takes a while to load, and hardly any text needs it
 
     # JSON itself uses only printable characters, so these stand inside of strings.
-    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in text).encode()
+    escaped = (char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    return "".join(escaped).encode()
 
 
 class Outlet:
@@ -130,19 +134,14 @@ class RateLimit:
         return True
 
 
-MAX_REMEMBERED = 20
-
-MessageFields = Mapping[str, str | int | float]
-
-
 def sentence(message: str, fields: MessageFields) -> str:
     """Return `the message (host=a.test, tries=3)` on one line."""
     if fields:
-        listed = [
+        pairs = [
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
             for name, value in fields.items()
         ]
-        message = f"{message} ({', '.join(listed)})"
+        message = f"{message} ({', '.join(pairs)})"
     return printable(message)
 
 

@@ -1,8 +1,7 @@
 """The state of a crawl in words, for the live display and the plain lines."""
 
 import math
-import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gossamer.display.formatting import count, counted, rate, size, span, visited
 from gossamer.display.outlet import printable
@@ -12,6 +11,15 @@ from gossamer.views.status import WorkerEntry
 
 LEAST_URLS = 3
 """With fewer that are finished nobody can say how long one takes."""
+LONG_S = 10
+"""Shorter rests are not worth a word."""
+SILENT_S = 5.0
+"""A worker that gave no sign of life for longer is worth a remark."""
+MAX_MACHINE = 40
+"""The limit of the name of a machine, which may come from anywhere."""
+WORKER_HEADING = ("worker", "pid", "hosts", "in progress", "memory", "busy")
+"""The names of the columns of a worker; a remark follows them."""
+_MINUTE_S = 60
 _DAY_S = 86_400
 
 
@@ -42,59 +50,51 @@ def about(seconds: float) -> str:
     return f"{round(seconds / _DAY_S):,} days"
 
 
-MINUTE_S = 60
-LONG_S = 10
-"""Shorter rests are not worth a word."""
-
-
 def standstill(resting_s: float, workers: Sequence[WorkerEntry]) -> str | None:
     """Return in words who waits for what, and for how long; None if nobody does."""
     if resting_s > 0:
         return f"waiting {_seconds(resting_s)}: the store was restarted, and hosts rest after that"
-    silent = [one for one in workers if is_silent(one) and one.in_progress and one.dead_in_s > 0]
+    silent = [
+        worker
+        for worker in workers
+        if is_silent(worker) and worker.in_progress and worker.dead_in_s > 0
+    ]
     if not silent:
         return None
-    last = max(silent, key=lambda one: one.dead_in_s)
-    hosts = counted(sum(one.hosts for one in silent), "host")
-    who = f"worker {last.number}" if len(silent) == 1 else f"{len(silent)} workers"
-    verb = "is" if len(silent) == 1 else "are"
-    return f"waiting up to {_seconds(last.dead_in_s)}: {who} of {hosts} {verb} silent"
+    last = max(silent, key=lambda worker: worker.dead_in_s)
+    hosts = counted(sum(worker.hosts for worker in silent), "host")
+    who = f"worker {last.number} of {hosts} is" if silent == [last] else ""
+    who = who or f"{len(silent)} workers of {hosts} are"
+    return f"waiting up to {_seconds(last.dead_in_s)}: {who} silent"
 
 
-def resting_words(snapshot: Snapshot, hosts: Sequence[HostView]) -> str | None:
+def waits_for(
+    snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerEntry]
+) -> str | None:
+    """Return in words what the whole crawl waits for; None if it works."""
+    return standstill(snapshot.resting_s, workers) or _resting_words(snapshot, hosts)
+
+
+def _resting_words(snapshot: Snapshot, hosts: Sequence[HostView]) -> str | None:
     """Return for which host a crawl waits with nothing else to do; None if it does not."""
-    waiting = [one for one in hosts if one.waiting]
+    waiting = [host for host in hosts if host.waiting]
     if snapshot.in_progress or not snapshot.waiting or not waiting:
         return None
-    first = min(waiting, key=lambda one: one.next_in_s)
+    first = min(waiting, key=lambda host: host.next_in_s)
     if first.next_in_s < LONG_S:
         return None
     return f"waiting {_seconds(first.next_in_s)} for {printable(first.host)}, which is to rest"
 
 
 def _seconds(left_s: float) -> str:
-    return f"{max(1, round(left_s))}s" if left_s < MINUTE_S else span(left_s)
-
-
-SILENT_S = 5.0
-"""A worker that gave no sign of life for longer is worth a remark."""
-MAX_MACHINE = 40
-"""The limit of the name of a machine, which may come from anywhere."""
-
-WORKER_HEADING = ("worker", "pid", "hosts", "in progress", "memory", "busy")
-"""The names of the figures; a remark follows them."""
-
-
-def this_machine() -> str:
-    """Return the name of the machine that this process runs on."""
-    return socket.gethostname()
+    return f"{max(1, round(left_s))}s" if left_s < _MINUTE_S else span(left_s)
 
 
 def at_work(workers: Sequence[WorkerEntry]) -> list[str]:
     """Return how many workers there are and their memory, in words; nothing if there is none."""
     if not workers:
         return []
-    memory = sum(one.memory or 0 for one in workers)
+    memory = sum(worker.memory or 0 for worker in workers)
     return [counted(len(workers), "worker") + (f", {size(memory)}" if memory else "")]
 
 
@@ -108,8 +108,8 @@ def first_workers(
     return shown, f"… and {count(len(workers) - len(shown))} more"
 
 
-def worker_figures(worker: WorkerEntry) -> list[str]:
-    """Return the figures of a worker, in the order of the heading; `-`: not known yet."""
+def worker_cells(worker: WorkerEntry) -> list[str]:
+    """Return the columns of a worker, in the order of the heading; `-`: not known yet."""
     busy = "-" if worker.busy is None or not math.isfinite(worker.busy) else f"{worker.busy:.0%}"
     return [
         str(worker.number),
@@ -128,13 +128,11 @@ def is_silent(worker: WorkerEntry) -> bool:
 
 def worker_remark(worker: WorkerEntry, here: str) -> str:
     """Return what is special about a worker, seen from a machine; empty: nothing."""
-    words = []
-    # First, since a narrow display cuts the rest.
-    if is_silent(worker):
-        words.append(f"silent for {span(worker.silent_s)}")
-    if worker.machine is not None and worker.machine != here:
-        words.append(f"on {printable(worker.machine, MAX_MACHINE)}")
-    return ", ".join(words)
+    # A narrow display cuts what comes last.
+    silent = f"silent for {span(worker.silent_s)}" if is_silent(worker) else ""
+    is_elsewhere = worker.machine is not None and worker.machine != here
+    machine = f"on {printable(worker.machine or '', MAX_MACHINE)}" if is_elsewhere else ""
+    return ", ".join(filter(None, [silent, machine]))
 
 
 def achieved(snapshot: Snapshot) -> list[str]:
@@ -151,21 +149,21 @@ def achieved(snapshot: Snapshot) -> list[str]:
 
 def ahead(snapshot: Snapshot) -> list[str]:
     """Return what is still to be done."""
-    figures = [
+    left = [
         f"{count(snapshot.waiting)} waiting",
         f"{count(snapshot.in_progress)} in progress",
         counted(snapshot.hosts, "host"),
     ]
     if snapshot.relaxing:
-        figures.append("updating depths")
+        left.append("updating depths")
     if snapshot.unwritten is not None:
-        left = counted(snapshot.unwritten, "result")
-        figures.append(f"{left} to write" if snapshot.unwritten else "completing the outputs")
-    return figures
+        results = counted(snapshot.unwritten, "result")
+        left.append(f"{results} to write" if snapshot.unwritten else "completing the outputs")
+    return left
 
 
 def status_line(snapshot: Snapshot) -> str:
-    """Return the most important figures on one line, usually of less than 80 columns."""
+    """Return the most important counters on one line, usually of less than 80 columns."""
     pages, speed, _ = achieved(snapshot)
     waiting, in_progress, _, *more = ahead(snapshot)
     took, got = span(snapshot.elapsed_s), size(snapshot.received)
@@ -179,11 +177,15 @@ def nearest_budget(snapshot: Snapshot) -> tuple[float, str]:
     return (pages, "page budget") if pages >= size_share else (size_share, "byte budget")
 
 
-def outcome_counts(snapshot: Snapshot) -> list[tuple[str, int]]:
-    """Return the counts of outcomes, in words: fetched first, then the most frequent."""
-    found = [(name, number) for name, number in snapshot.outcomes.items() if number]
-    found.sort(key=lambda one: (one[0] != Outcome.FETCHED, -one[1], one[0]))
-    return [(printable(name.replace("_", " ")), number) for name, number in found]
+def by_frequency(outcomes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the outcomes that there were: fetched first, then the most frequent."""
+    counts = [(name, urls) for name, urls in outcomes.items() if urls]
+    return sorted(counts, key=lambda item: (item[0] != Outcome.FETCHED, -item[1], item[0]))
+
+
+def outcome_name(name: str) -> str:
+    """Return `robots denied`."""
+    return printable(name.replace("_", " "))
 
 
 def doing(host: HostView) -> str:

@@ -9,6 +9,7 @@ from gossamer.config import format_size
 from gossamer.coordinator.summary import HELPFUL_OPTIONS, GivenUpHost, SeedReport, Summary
 from gossamer.display.formatting import count, counted, moment, rate, size, span, visited
 from gossamer.display.outlet import printable
+from gossamer.display.status import by_frequency, outcome_name
 from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import Cause, CauseCount, Outcome
 from gossamer.model.errors import ExitCode
@@ -17,6 +18,13 @@ from gossamer.outputs.contract import OutputReport
 from gossamer.policy.failures import status_words
 from gossamer.stores.reading import HostView
 
+MAX_WORDS_WIDTH = 60
+"""The width of sentences, so that everything fits into 80 columns."""
+MIN_WORDS_WIDTH = 20
+LABELS_WIDTH = 18
+"""The room to the left of sentences, of which the longest label takes all but one column."""
+LEFT_OUT = {"max_pages", "max_bytes", "max_page_bytes", "pages_before"}
+NO_SEED = "no seed could be fetched"
 CAUSES_SHOWN = 3
 SEEDS_SHOWN = 10
 HOSTS_SHOWN = 3
@@ -29,9 +37,10 @@ def outcome_reasons(
     outcomes: Mapping[str, int], causes: Sequence[CauseCount], max_page_bytes: int | None
 ) -> list[tuple[str, str]]:
     """Return how many URLs ended with each outcome, and why: fetched first, then by frequency."""
-    found = [(name, urls) for name, urls in outcomes.items() if urls]
-    found.sort(key=lambda one: (one[0] != Outcome.FETCHED, -one[1], one[0]))
-    return [(count(urls), _words(name, urls, causes, max_page_bytes)) for name, urls in found]
+    return [
+        (count(urls), _words(name, urls, causes, max_page_bytes))
+        for name, urls in by_frequency(outcomes)
+    ]
 
 
 def seed_reasons(seeds: SeedReport) -> Iterator[str]:
@@ -45,17 +54,17 @@ def seed_reasons(seeds: SeedReport) -> Iterator[str]:
         return
     total = seeds.fetched + seeds.waiting + len(seeds.failed)
     yield f"{count(seeds.fetched) if seeds.fetched else 'none'} of {count(total)} fetched"
-    for one in seeds.failed[:SEEDS_SHOWN]:
-        yield printable(f"{one.url}: {one.reason}")
+    for seed in seeds.failed[:SEEDS_SHOWN]:
+        yield printable(f"{seed.url}: {seed.reason}")
     if more := len(seeds.failed[SEEDS_SHOWN:]):
         yield f"and {count(more)} more"
 
 
 def given_up_words(hosts: Sequence[GivenUpHost]) -> Iterator[str]:
     """Yield which hosts are not asked any more, since when and why; only the first of many."""
-    for one in hosts[:HOSTS_SHOWN]:
-        words = f"{one.host} at {moment(one.at)}, with {counted(one.urls, 'URL')} left"
-        yield printable(f"{words}: {one.reason}" if one.reason else words)
+    for host in hosts[:HOSTS_SHOWN]:
+        words = f"{host.host} at {moment(host.at)}, with {counted(host.urls, 'URL')} left"
+        yield printable(f"{words}: {host.reason}" if host.reason else words)
     if more := len(hosts[HOSTS_SHOWN:]):
         yield f"and {counted(more, 'host')} more"
 
@@ -84,47 +93,34 @@ def left_out_words(links: int) -> str:
 
 def _words(name: str, urls: int, causes: Sequence[CauseCount], max_page_bytes: int | None) -> str:
     """Return `too large: over 10 MB; raise --max-page-bytes`."""
-    words = printable(name.replace("_", " "))
-    own = [one for one in causes if one.outcome == name]
-    why = "" if name in _PLAIN else _known(name, own, max_page_bytes) or _causes(own, urls)
-    told = [one for one in (why, _OPTIONS.get(name, "")) if one]
-    return f"{words}: {'; '.join(told)}" if told else words
+    causes = [cause for cause in causes if cause.outcome == name]
+    why = "" if name in _PLAIN else _known(name, causes, max_page_bytes) or _causes(causes, urls)
+    words = "; ".join(filter(None, [why, _OPTIONS.get(name)]))
+    return f"{outcome_name(name)}: {words}" if words else outcome_name(name)
 
 
 def _known(name: str, causes: Sequence[CauseCount], max_page_bytes: int | None) -> str:
     """Return what can be said better than by listing the causes."""
-    if files := sum(one.urls for one in causes if one.cause is Cause.FILE_TOO_LARGE):
+    if files := sum(cause.urls for cause in causes if cause.cause is Cause.FILE_TOO_LARGE):
         return f"{count(files)} of them files"
     if name == Outcome.TOO_LARGE and max_page_bytes is not None:
         return f"over {size(max_page_bytes)}"
-    unmarked = sum(one.urls for one in causes if one.cause is Cause.NO_MARKERS)
-    words = f"{count(unmarked)} without content markers, whose links are not followed"
-    return words if unmarked else ""
+    if unmarked := sum(cause.urls for cause in causes if cause.cause is Cause.NO_MARKERS):
+        return f"{count(unmarked)} without content markers, whose links are not followed"
+    return ""
 
 
 def _causes(causes: Sequence[CauseCount], urls: int) -> str:
     """Return `403 Forbidden`, or `403 Forbidden (7), 401 Unauthorized (2)`."""
     shown = causes[:CAUSES_SHOWN]
-    words = [_cause(one) for one in shown]
-    if sum(one.urls for one in causes[:1]) < urls:  # one does not explain all
-        words = [f"{text} ({count(one.urls)})" for one, text in zip(shown, words, strict=True)]
-    if others := sum(one.urls for one in causes[CAUSES_SHOWN:]):
+    words = [
+        str(cause.cause) if cause.status is None else status_words(cause.status) for cause in shown
+    ]
+    if sum(cause.urls for cause in causes[:1]) < urls:  # one does not explain all
+        words = [f"{text} ({count(cause.urls)})" for cause, text in zip(shown, words, strict=True)]
+    if others := sum(cause.urls for cause in causes[CAUSES_SHOWN:]):
         words.append(f"others ({count(others)})")
     return ", ".join(words)
-
-
-def _cause(one: CauseCount) -> str:
-    """Return `403 Forbidden`, or the cause if no answer came."""
-    return str(one.cause) if one.status is None else status_words(one.status)
-
-
-MAX_WORDS_WIDTH = 60
-"""The width of sentences, so that everything fits into 80 columns."""
-MIN_WORDS_WIDTH = 20
-LABELS_WIDTH = 18
-"""The room to the left of sentences, of which the longest label takes all but one column."""
-LEFT_OUT = {"max_pages", "max_bytes", "max_page_bytes", "pages_before"}
-NO_SEED = "no seed could be fetched"
 
 
 def summary_record(summary: Summary) -> dict[str, object]:
@@ -164,11 +160,9 @@ def ending(summary: Summary) -> str:
         "max-time": "the time limit (--max-time) was reached",
         "interrupted": "it was interrupted",
     }
-    left = []
-    if last.waiting:
-        left.append(f"{counted(last.waiting, 'URL')} waiting")
-    if last.in_progress:
-        left.append(f"{count(last.in_progress)} in progress")
+    waiting = f"{counted(last.waiting, 'URL')} waiting" if last.waiting else ""
+    in_progress = f"{count(last.in_progress)} in progress" if last.in_progress else ""
+    left = filter(None, [waiting, in_progress])
     ended = words.get(summary.ended_by) or printable(summary.ended_by)
     seeds = [NO_SEED] if summary.seeds.none_fetched else []
     if seeds and summary.ended_by == "complete":
@@ -180,7 +174,7 @@ def trouble(summary: Summary) -> list[str]:
     """Return what went so wrong that the exit code says it, one line each."""
     match summary.exit_code:
         case ExitCode.NO_SEED:
-            failed = [f"{one.url}: {one.reason}" for one in summary.seeds.failed[:SEEDS_SHOWN]]
+            failed = [f"{seed.url}: {seed.reason}" for seed in summary.seeds.failed[:SEEDS_SHOWN]]
             return [NO_SEED, *failed]
         case ExitCode.MODULE_FAILED:
             return module_failures(summary.modules)
@@ -190,7 +184,8 @@ def trouble(summary: Summary) -> list[str]:
 
 def module_failures(modules: Sequence[ModuleReport]) -> list[str]:
     """Return of which modules nothing useful can have come, in words."""
-    return [f"module {printable(one.name)} {one.failure}" for one in modules if one.failure]
+    failed = (module for module in modules if module.failure)
+    return [f"module {printable(module.name)} {module.failure}" for module in failed]
 
 
 def scorer_words(report: ScorerReport) -> str:
@@ -221,7 +216,7 @@ def _subjects(summary: Summary, width: int) -> Iterator[tuple[str, Sequence[str]
     yield "Outcomes", _columns(outcomes, width)
     hosts = given_up_words(summary.given_up)
     yield "Given up", [line for words in hosts for line in _hanging(words, width)]
-    slowest = [(span(one.mean_ms / 1000), _host(one)) for one in summary.slowest_hosts]
+    slowest = [(span(host.mean_ms / 1000), _host(host)) for host in summary.slowest_hosts]
     yield "Slowest hosts", _columns(slowest, width)
     seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
     yield "Modules", [line for module in summary.modules for line in _module(module, seen, width)]
@@ -246,12 +241,12 @@ def _wrapped(words: str, width: int) -> list[str]:
 
 
 def _columns(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
-    """Return the rows with figures aligned right and words left, wrapped."""
-    figures = max((len(figure) for figure, _ in rows), default=0)
+    """Return the rows with counts aligned right and words left, wrapped."""
+    column = max((len(count) for count, _ in rows), default=0)
     return [
-        f"{'' if number else figure:>{figures}}  {line}"
-        for figure, words in rows
-        for number, line in enumerate(_hanging(words, width - figures))
+        f"{'' if number else count:>{column}}  {line}"
+        for count, words in rows
+        for number, line in enumerate(_hanging(words, width - column))
     ]
 
 
@@ -268,25 +263,23 @@ def _host(host: HostView) -> str:
 
 def _outputs(outputs: Sequence[OutputReport], width: int) -> Iterator[str]:
     """Yield how much is in each output, and its path: not wrapped, so that it can be copied."""
-    files = [f" in {counted(one.files, 'file')}" if one.files > 1 else "" for one in outputs]
     extents = [
-        f"{counted(one.items, one.unit)}, {size(one.bytes)}{several}"
-        for one, several in zip(outputs, files, strict=True)
+        f"{counted(output.items, output.unit)}, {size(output.bytes)}"
+        + (f" in {counted(output.files, 'file')}" if output.files > 1 else "")
+        for output in outputs
     ]
     longest = max(map(len, extents), default=0)
-    for one, extent in zip(outputs, extents, strict=True):
-        yield f"{extent:<{longest}}  {printable(one.target)}"
-        yield from (f"  {line}" for line in _wrapped(one.note, width))
+    for output, extent in zip(outputs, extents, strict=True):
+        yield f"{extent:<{longest}}  {printable(output.target)}"
+        yield from (f"  {line}" for line in _wrapped(output.note, width))
 
 
 def _module(module: ModuleReport, seen: str, width: int) -> Iterator[str]:
     counts = [counted(module.pages, seen)] if module.pages or not module.ends else []
     if module.ends:
         counts.append(f"the end of {counted(module.ends, 'URL')}")
-    if module.records:
-        counts.append(counted(module.records, "record"))
-    if module.errors:
-        counts.append(counted(module.errors, "error"))
+    nouns = {"record": module.records, "error": module.errors}
+    counts += [counted(number, noun) for noun, number in nouns.items() if number]
     others = {"given up": module.timed_out, "slow": module.slow, "missed": module.missed}
     counts += [f"{count(number)} {what}" for what, number in others.items() if number]
     yield from _wrapped(f"{printable(module.name)}: {', '.join(counts)}", width)

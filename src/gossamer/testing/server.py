@@ -44,10 +44,10 @@ def parse_request(head: bytes, connection: int = 0) -> RequestRecord | None:
     A request with a body counts as invalid, since nothing here accepts one.
     """
     line, _, header = head.partition(b"\r\n")
-    words = line.split(b" ")
-    if len(words) != 3:
+    parts = line.split(b" ")
+    if len(parts) != 3:
         return None
-    method, target, version = words
+    method, target, version = parts
     lowered = head.lower()
     hosts = lowered.count(b"\r\nhost:")
     is_old = version == b"HTTP/1.0"

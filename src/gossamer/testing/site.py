@@ -77,8 +77,8 @@ class Prepared(msgspec.Struct, frozen=True):
 def prepare(reply: Reply) -> Prepared:
     """Return the bytes of a reply, with missing header fields filled in."""
     body = reply.body.encode() if isinstance(reply.body, str) else reply.body
-    given = reply.headers
-    fields = list(given.items()) if isinstance(given, Mapping) else list(given)
+    headers = reply.headers
+    fields = list(headers.items() if isinstance(headers, Mapping) else headers)
     names = {name.lower() for name, _ in fields}
     # Other answers have no content (RFC 9110, section 6.4.1).
     if reply.status >= 200 and reply.status not in (NO_CONTENT, NOT_MODIFIED):
@@ -109,13 +109,13 @@ class Folder:
         self._root = root.resolve()
         # A table of our own: the same types on every machine, whatever /etc/mime.types says.
         self._types = mimetypes.MimeTypes()
-        self._kept: dict[str, Prepared] = {}
+        self._cache: dict[str, Prepared] = {}
 
     def answer(self, target: str) -> Prepared:
         """Return the file, a redirect to a directory's slash, or 404."""
         path = target.partition("?")[0]
         try:
-            return self._kept.get(path) or self._find(path)
+            return self._cache.get(path) or self._find(path)
         except (OSError, RuntimeError, ValueError):
             # Missing or not readable, a loop of symbolic links, outside, a NUL in the name.
             return NOT_FOUND
@@ -130,9 +130,9 @@ class Folder:
         kind, coding = self._types.guess_type(file.name)
         if kind is None or coding is not None:
             kind = "application/octet-stream"
-        found = prepare(Reply(headers={"Content-Type": kind}, body=file.read_bytes()))
-        self._kept[path] = found
-        return found
+        reply = prepare(Reply(headers={"Content-Type": kind}, body=file.read_bytes()))
+        self._cache[path] = reply
+        return reply
 
 
 SiteAnswer: TypeAlias = Reply | Raw

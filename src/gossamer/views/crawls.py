@@ -182,12 +182,12 @@ async def list_urls(
     crawl: StoredCrawl, states: Collection[UrlState] = ANY_STATE, outcome: Outcome | None = None
 ) -> AsyncIterator[UrlEntry]:
     """Yield the URLs in one of the states, in the order of discovery."""
-    async for listed in crawl.reader.urls(states, outcome):
-        record = listed.record
+    async for url in crawl.reader.urls(states, outcome):
+        record = url.record
         yield UrlEntry(
             id=record.page_id,
-            bytes=listed.bytes,
-            duplicate_of=repeated_page(record, listed.original),
+            bytes=url.bytes,
+            duplicate_of=repeated_page(record, url.original),
             state=state_of(record.state),
             url_state=record.state.name.lower(),
             **fields_of(record, _OF_THE_RECORD),

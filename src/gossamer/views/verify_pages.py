@@ -53,13 +53,13 @@ def page_checks(
 def _spoilt_bodies(tables: sqlite3.Connection, read: Callable[[bytes], bytes]) -> Iterator[str]:
     for page_id, size, digest, stored in tables.execute(_BODIES):
         try:
-            kept = read_content(read(stored))
-            body = kept.body() if kept.size == size else b""
-            kept.exchange()
+            content = read_content(read(stored))
+            body = content.body() if content.size == size else b""
+            content.exchange()
         except CodingError as error:
             yield f"the body of page {page_id} is damaged: {error}"
             continue
-        if kept.size != size:
+        if content.size != size:
             yield f"the body of page {page_id} does not have its recorded size"
         elif xxhash.xxh3_128_digest(body) != digest:
             yield f"the body of page {page_id} does not match its digest"

@@ -11,9 +11,10 @@ import pytest
 from rich.console import Console
 
 from gossamer.coordinator.summary import FailedSeed, GivenUpHost, SeedReport, Summary
-from gossamer.display import Outlet, PlainLines, progress_line, summary_text
+from gossamer.display import Outlet, progress_line, summary_text
 from gossamer.display.formatting import count, counted, rate, size, span
 from gossamer.display.jsonlog import JsonLog
+from gossamer.display.lines import PlainLines
 from gossamer.display.live import FULL_HEIGHT, HEIGHT_WITHOUT_WORKERS, Panel
 from gossamer.display.outlet import Message
 from gossamer.display.status import (
@@ -22,7 +23,7 @@ from gossamer.display.status import (
     at_work,
     estimate,
     first_workers,
-    worker_figures,
+    worker_cells,
     worker_remark,
 )
 from gossamer.display.summary import SEEDS_SHOWN, ending, outcome_reasons, seed_reasons
@@ -294,7 +295,7 @@ def test_workers(workers: list[WorkerView], check: Callable[[str], None]) -> Non
     busy += [replace(entries[0], silent_s=seconds) for seconds in (5.0, 5.1)]
     lines = [" | ".join(WORKER_HEADING)]
     lines += [
-        " | ".join([*worker_figures(entry), worker_remark(entry, here)])
+        " | ".join([*worker_cells(entry), worker_remark(entry, here)])
         for here, entry in product(("here.example", "there.example"), [*entries, *busy])
     ]
     for some in ([], entries, entries[:1], entries[2:]):

@@ -4,7 +4,8 @@ import logging
 import pytest
 
 from gossamer.coordinator.processes.worker_channel import logging_to
-from gossamer.display import Outlet, PlainLines
+from gossamer.display import Outlet
+from gossamer.display.lines import PlainLines
 
 
 class UnprintableLogError(Exception):

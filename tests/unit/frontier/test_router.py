@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.frontier.router import SCORED_AT_ONCE, Draw, QueueRow, QueueTable, Router
-from gossamer.frontier.scheduler import SchedulerRules
-from gossamer.frontier.service import Frontier, FrontierRules
+from gossamer.frontier.rules import FrontierRules, SchedulerRules
+from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, Url
 from gossamer.model.errors import UsageError
 from gossamer.stores.sqlite.rows import SqliteRows

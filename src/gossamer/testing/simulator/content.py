@@ -1,14 +1,15 @@
-"""Faults of types and charsets: content that is not what it says."""
+"""Faults of content: content codings, types and charsets that lie, and markup that explodes."""
 
 import gzip
 import struct
 import zlib
+from collections.abc import Callable
 from functools import cache
 
 import brotli  # type: ignore[import-untyped]  # it ships no types
 import msgspec
 
-from gossamer.testing.simulator.fault import END, Fault, answering, ended, linked, linking, typed
+from gossamer.testing.simulator.fault import END, Fault, answers, ended, linking, typed
 from gossamer.testing.site import Reply
 
 
@@ -68,14 +69,14 @@ def _brotli_bomb() -> bytes:
 
 
 CODINGS = (
-    answering("gzip-false", "says gzip and sends plain text", _packed("gzip", _PAGE)),
-    answering("gzip-cut", "ends its gzip too early", _packed("gzip", _GZIP[:-12])),
-    answering("gzip-trailing", "has junk behind its gzip", _packed("gzip", _GZIP + b"junk" * 10)),
-    answering(
+    answers("gzip-false", "says gzip and sends plain text", _packed("gzip", _PAGE)),
+    answers("gzip-cut", "ends its gzip too early", _packed("gzip", _GZIP[:-12])),
+    answers("gzip-trailing", "has junk behind its gzip", _packed("gzip", _GZIP + b"junk" * 10)),
+    answers(
         "gzip-twice", "packs its page twice", _packed("gzip, gzip", gzip.compress(_GZIP, mtime=0))
     ),
-    answering("coding-unknown", "has a coding that nobody knows", _packed("foo", _PAGE)),
-    answering("codings-many", "names twenty codings", _packed(", ".join(["gzip"] * 20), _PAGE)),
+    answers("coding-unknown", "has a coding that nobody knows", _packed("foo", _PAGE)),
+    answers("codings-many", "names twenty codings", _packed(", ".join(["gzip"] * 20), _PAGE)),
     Fault("gzip-bomb", "unpacks to 200 MB of gzip", lambda _: _packed("gzip", gzip_bomb())),
     Fault("brotli-bomb", "unpacks to 50 MB of brotli", lambda _: _packed("br", _brotli_bomb())),
 )
@@ -87,32 +88,32 @@ EVIL = "\x1b]0;mine\x07 \x1b]52;c;QQ==\x07 \x9b2J \x7f \u202egone"
 """What would steer a terminal."""
 
 _TYPES = (
-    answering("html-as-text", "sends HTML as text", typed(linking(END), "text/plain")),
-    answering("png-as-html", "sends a picture as HTML", typed(_PNG * 50)),
-    answering("zip-as-html", "sends an archive as HTML", typed(_ZIP)),
-    answering("type-missing", "names no type", typed(linking(END), "")),
-    answering(
+    answers("html-as-text", "sends HTML as text", typed(linking(END), "text/plain")),
+    answers("png-as-html", "sends a picture as HTML", typed(_PNG * 50)),
+    answers("zip-as-html", "sends an archive as HTML", typed(_ZIP)),
+    answers("type-missing", "names no type", typed(linking(END), "")),
+    answers(
         "type-evil", "puts escape sequences into its header", typed("hi", f"text/html; {EVIL}")
     ),
 )
 _CHARSETS = (
-    answering(
+    answers(
         "charset-lies",
         "names one charset in its header and another in its page",
         typed("<meta charset=shift_jis><p>Grüße".encode("cp1252"), "text/html; charset=utf-8"),
     ),
-    answering(
+    answers(
         "charset-unknown", "names a charset that nobody knows", typed("hi", "text/html; charset=x")
     ),
-    answering(
+    answers(
         "charset-utf7",
         "names a charset that hides markup",
         typed("+ADw-a+AD4-", "text/html; charset=utf-7"),
     ),
-    answering(
+    answers(
         "charset-utf16", "has a byte order mark", typed(linking(END).encode("utf-16"), "text/html")
     ),
-    answering("bytes-random", "sends bytes that are no text", typed(bytes(range(1, 256)) * 40)),
+    answers("bytes-random", "sends bytes that are no text", typed(bytes(range(1, 256)) * 40)),
 )
 
 CONTENT = (*_TYPES, *_CHARSETS)
@@ -121,40 +122,38 @@ CONTENT = (*_TYPES, *_CHARSETS)
 _BASES = '<base href="/fault/"><base href="javascript:1"><base href="http://nobody.invalid/">'
 
 
-@cache
-def _nested() -> Reply:
-    return Reply(body="<div>" * 100_000 + linking(END))
-
-
-@cache
-def _reopened() -> Reply:
-    return Reply(body="<b a=1 c=2>" * 400 + "<p>x" * 20_000 + linking(END))
-
-
-@cache
-def _attributes() -> Reply:
-    return Reply(body=f"<p {' '.join(f'a{number}=1' for number in range(100_000))}>" + linking(END))
-
-
-@cache
-def _many_links() -> Reply:
-    return Reply(body=linking(*(f"/p{number}.html?n={number}" for number in range(100_000))))
-
-
-@cache
-def _long_base() -> Reply:
-    base = f'<base href="/{"b" * 7_900}/">'
-    return Reply(body=linking(*map(str, range(9_000)), head=base))
+def _large(name: str, summary: str, make: Callable[[], str]) -> Fault:
+    """Return a fault whose page is made when it is asked for, once."""
+    body = cache(make)
+    return Fault(name, summary, ended(lambda: Reply(body=body())))
 
 
 MARKUP = (
-    Fault("nested-tags", "nests a hundred thousand tags", ended(_nested)),
-    Fault("tags-reopened", "never closes its formatting", ended(_reopened)),
-    Fault("attributes-many", "has a tag of 100,000 attributes", ended(_attributes)),
-    answering(
+    _large(
+        "nested-tags", "nests a hundred thousand tags", lambda: "<div>" * 100_000 + linking(END)
+    ),
+    _large(
+        "tags-reopened",
+        "never closes its formatting",
+        lambda: "<b a=1 c=2>" * 400 + "<p>x" * 20_000 + linking(END),
+    ),
+    _large(
+        "attributes-many",
+        "has a tag of 100,000 attributes",
+        lambda: f"<p {' '.join(f'a{number}=1' for number in range(100_000))}>" + linking(END),
+    ),
+    answers(
         "attribute-open", "never closes an attribute", typed('<a href="/fault/end>' + "x" * 99_999)
     ),
-    Fault("bases-many", "has several bases", ended(lambda: linked("end", head=_BASES))),
-    Fault("links-many", "has a hundred thousand links", lambda _: _many_links()),
-    Fault("base-long", "has a long base and thousands of short links", lambda _: _long_base()),
+    _large("bases-many", "has several bases", lambda: linking("end", head=_BASES)),
+    _large(
+        "links-many",
+        "has a hundred thousand links",
+        lambda: linking(*(f"/p{number}.html?n={number}" for number in range(100_000))),
+    ),
+    _large(
+        "base-long",
+        "has a long base and thousands of short links",
+        lambda: linking(*map(str, range(9_000)), head=f'<base href="/{"b" * 7_900}/">'),
+    ),
 )

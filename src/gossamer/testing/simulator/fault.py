@@ -80,12 +80,12 @@ def status(number: int, **fields: str) -> Player:
     return always(Reply(status=number, headers=headers))
 
 
-def answering(name: str, summary: str, answer: SiteAnswer) -> Fault:
+def answers(name: str, summary: str, answer: SiteAnswer) -> Fault:
     """Return a fault that gives the same answer to every request."""
     return Fault(name, summary, always(answer))
 
 
-def sending(name: str, summary: str, *steps: RawStep) -> Fault:
+def sends(name: str, summary: str, *steps: RawStep) -> Fault:
     """Return a fault that sends exactly these bytes and pauses."""
     return Fault(name, summary, raw(*steps))
 

@@ -1,6 +1,6 @@
 """Faults of HTTP itself: lengths, chunks, status lines, headers, kept connections, time."""
 
-from gossamer.testing.simulator.fault import OK, Fault, answering, raw, sending, status
+from gossamer.testing.simulator.fault import OK, Fault, answers, raw, sends, status
 from gossamer.testing.site import KeepOpen, Pause, Raw, Repeat, Reply, Reset, prepare
 
 _CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -10,31 +10,27 @@ _HEAD = OK + b"Content-Length: 1000000\r\n\r\n"
 _PAST = "Sun, 06 Nov 1994 08:49:37 GMT"
 
 _LENGTHS = (
-    sending(
+    sends(
         "length-too-big", "promises more bytes than it sends", OK + b"Content-Length: 100\r\n\r\nhi"
     ),
-    sending(
-        "length-too-small", "sends more bytes than promised", _TWO + b" there" * 100, Pause(0.2)
-    ),
-    sending(
-        "length-negative", "has a negative Content-Length", OK + b"Content-Length: -2\r\n\r\nhi"
-    ),
-    sending(
+    sends("length-too-small", "sends more bytes than promised", _TWO + b" there" * 100, Pause(0.2)),
+    sends("length-negative", "has a negative Content-Length", OK + b"Content-Length: -2\r\n\r\nhi"),
+    sends(
         "length-word",
         "has a word as its Content-Length",
         OK + b"Content-Length: thousand\r\n\r\nhi",
     ),
-    sending(
+    sends(
         "lengths-differ",
         "has two different lengths",
         OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi!",
     ),
-    sending(
+    sends(
         "lengths-same",
         "has the same length twice",
         OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
     ),
-    sending(
+    sends(
         "length-and-chunked",
         "has a length and chunks",
         OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
@@ -42,19 +38,19 @@ _LENGTHS = (
 )
 
 _CHUNKS = (
-    sending("chunk-size-bad", "has a chunk of no size", _CHUNKED + b"zz\r\nhi\r\n0\r\n\r\n"),
-    sending(
+    sends("chunk-size-bad", "has a chunk of no size", _CHUNKED + b"zz\r\nhi\r\n0\r\n\r\n"),
+    sends(
         "chunk-size-overflow",
         "has a chunk size of twenty digits",
         _CHUNKED + b"f" * 20 + b"\r\nhi\r\n0\r\n\r\n",
     ),
-    sending(
+    sends(
         "chunks-tiny",
         "sends a page in 200,000 chunks of one byte",
         _CHUNKED + b"1\r\n.\r\n" * 200_000 + b"0\r\n\r\n",
     ),
-    sending("chunks-cut", "closes before the last chunk", _CHUNKED + b"2\r\nhi\r\n"),
-    sending(
+    sends("chunks-cut", "closes before the last chunk", _CHUNKED + b"2\r\nhi\r\n"),
+    sends(
         "chunk-extensions",
         "sends chunks of one byte with long extensions, for ever",
         _CHUNKED,
@@ -63,34 +59,32 @@ _CHUNKS = (
 )
 
 _HEADERS = (
-    sending("http-09", "sends a body without a header", b"<p>hello from 1991</p>"),
-    sending("status-bad", "has a status line that is none", b"HTTP/1.1 OK\r\n\r\nhi"),
-    sending(
+    sends("http-09", "sends a body without a header", b"<p>hello from 1991</p>"),
+    sends("status-bad", "has a status line that is none", b"HTTP/1.1 OK\r\n\r\nhi"),
+    sends(
         "header-folded",
         "folds a header field over two lines",
         OK + b"X: a\r\n b\r\nContent-Length: 2\r\n\r\nhi",
     ),
-    sending("header-nul", "has a NUL in its header", OK + b"X: a\0b\r\n\r\nhi"),
-    sending(
+    sends("header-nul", "has a NUL in its header", OK + b"X: a\0b\r\n\r\nhi"),
+    sends(
         "header-bare-cr",
         "has a carriage return in a header field",
         OK + b"X: a\rSet-Cookie: b\r\n\r\nhi",
     ),
-    sending(
+    sends(
         "header-giant",
         "has a header field of two megabytes",
         OK + b"X: " + b"a" * 2_000_000 + b"\r\n\r\nhi",
     ),
-    sending(
-        "headers-many", "has ten thousand header fields", OK + b"X: a\r\n" * 10_000 + b"\r\nhi"
-    ),
-    sending("headers-endless", "never ends its header", OK, Repeat(b"X: a\r\n")),
-    sending(
+    sends("headers-many", "has ten thousand header fields", OK + b"X: a\r\n" * 10_000 + b"\r\nhi"),
+    sends("headers-endless", "never ends its header", OK, Repeat(b"X: a\r\n")),
+    sends(
         "interim-endless",
         "sends interim answers for ever",
         Repeat(b"HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n"),
     ),
-    sending(
+    sends(
         "switching-protocols",
         "switches to another protocol",
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nabc",
@@ -99,7 +93,7 @@ _HEADERS = (
 )
 
 _KEPT = (
-    sending(
+    sends(
         "answer-unasked",
         "sends a second answer that nobody asked for",
         _TWO,
@@ -113,42 +107,42 @@ _KEPT = (
         lambda request: Raw([prepare(request.honest()).whole, Pause(0.02)]),
         at=("/",),
     ),
-    sending(
+    sends(
         "idle-408",
         "tells an idle connection that it was too slow",
         _TWO,
         Pause(0.05),
         b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
     ),
-    sending("reset", "resets the connection", Reset()),
-    sending("reset-in-body", "resets the connection in the body", _TWO[:-1], Reset()),
-    sending("empty-answer", "closes without a word", Pause(0)),
+    sends("reset", "resets the connection", Reset()),
+    sends("reset-in-body", "resets the connection in the body", _TWO[:-1], Reset()),
+    sends("empty-answer", "closes without a word", Pause(0)),
 )
 
 _BODILESS = (
-    answering("empty-page", "answers 200 without a byte", Reply(body=b"")),
-    sending(
+    answers("empty-page", "answers 200 without a byte", Reply(body=b"")),
+    sends(
         "no-content-body",
         "sends a body with 204",
         b"HTTP/1.1 204 No Content\r\nContent-Length: 3\r\n\r\nabc",
     ),
-    answering("not-modified", "answers 304 to a request without a validator", Reply(status=304)),
-    answering("status-999", "answers with a status that does not exist", Reply(status=999)),
+    answers("not-modified", "answers 304 to a request without a validator", Reply(status=304)),
+    answers("status-999", "answers with a status that does not exist", Reply(status=999)),
 )
 
 SLOW = (
-    sending("silent", "accepts the connection and says nothing", KeepOpen()),
+    sends("silent", "accepts the connection and says nothing", KeepOpen()),
     Fault("silent-host", "says nothing at all, on every path", raw(KeepOpen()), at=("/",)),
-    sending("silent-body", "stops after half of its page", _HEAD + b"<p>half", KeepOpen()),
-    sending(
+    sends("silent-body", "stops after half of its page", _HEAD + b"<p>half", KeepOpen()),
+    sends(
         "slow-header",
         "sends a line of its header every half second, for ever",
         OK,
         Repeat(b"X: a\r\n", every_s=0.5),
     ),
-    sending("slow-body", "sends a byte of its page every half second", _HEAD, Repeat(b".", 0.5)),
-    sending("endless-body", "never ends its page", OK + b"\r\n", Repeat(b"<p>more</p>" * 1_000)),
-    sending(
+    sends("slow-body", "sends a byte of its page every half second", _HEAD, Repeat(b".", 0.5)),
+    sends("endless-body", "never ends its page", OK + b"\r\n", Repeat(b"<p>more</p>" * 1_000)),
+    sends(
         "endless-chunks",
         "never ends its chunks",
         OK + b"Transfer-Encoding: chunked\r\n\r\n",

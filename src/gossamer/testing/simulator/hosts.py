@@ -1,4 +1,4 @@
-"""The hosts of the simulated web: what each is like, drawn from the seed and its name."""
+"""The hosts of the simulated web, drawn from the seed and their names, and their honest pages."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +12,12 @@ from gossamer.testing.site import TEXT_TYPE, Reply
 _NUMBERED = re.compile(r"h(0|[1-9][0-9]{0,11})")
 _FAN_OUT = 8
 _SIZE_OF_NAMED = 6
+_NUMBER = re.compile(r"/(?:private/)?p([1-9][0-9]{0,11})\.html")
+_MOVED = re.compile(r"/moved/([1-9][0-9]{0,11})")
+_WORDS_A_PAGE = 120
+_SITEMAP = "/sitemap.xml"
+_NEAR_COPY = 0.03
+"""The share of pages that are the page before them with a word changed."""
 
 
 class HostProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,9 +43,10 @@ class HostProfile(msgspec.Struct, frozen=True, kw_only=True):
         return heap_children(page, self.size, self.is_private)
 
 
-def heap_children(one: int, size: int, is_closed: Callable[[int], bool]) -> Iterator[int]:
+def heap_children(number: int, size: int, is_closed: Callable[[int], bool]) -> Iterator[int]:
     """Yield the children of a number in a tree of all numbers, and those of closed children."""
-    for child in range(_FAN_OUT * one + 1, min(_FAN_OUT * one + 1 + _FAN_OUT, size)):
+    first = _FAN_OUT * number + 1
+    for child in range(first, min(first + _FAN_OUT, size)):
         yield child
         if is_closed(child):
             yield from heap_children(child, size, is_closed)
@@ -70,8 +77,8 @@ class Hosts:
         """Return the host of that name; None if there is none."""
         if label in self._faults:
             return self._profile(label, _SIZE_OF_NAMED, self._faults[label])
-        found = _NUMBERED.fullmatch(label)
-        return self.numbered(int(found[1])) if found and int(found[1]) < self._count else None
+        match = _NUMBERED.fullmatch(label)
+        return self.numbered(int(match[1])) if match and int(match[1]) < self._count else None
 
     def numbered(self, number: int) -> HostProfile:
         """Return the host of that rank."""
@@ -89,7 +96,7 @@ class Hosts:
 
     def neighbours(self, number: int) -> Iterator[int]:
         """Yield the hosts that a host links to: each is reached, also past faulty ones."""
-        return heap_children(number, self._count, lambda one: self.fault_of(one) is not None)
+        return heap_children(number, self._count, lambda host: self.fault_of(host) is not None)
 
     def _profile(self, label: str, size: int, fault: Fault | None) -> HostProfile:
         draw = draws(f"{self._seed} host {label}")
@@ -103,14 +110,6 @@ class Hosts:
             has_sitemap=draw() < 0.3,
             fault=fault,
         )
-
-
-_NUMBER = re.compile(r"/(?:private/)?p([1-9][0-9]{0,11})\.html")
-_MOVED = re.compile(r"/moved/([1-9][0-9]{0,11})")
-_WORDS_A_PAGE = 120
-_SITEMAP = "/sitemap.xml"
-_NEAR_COPY = 0.03
-"""The share of pages that are the page before them with a word changed."""
 
 
 class HonestPages:
@@ -141,10 +140,8 @@ class HonestPages:
 
     def _page(self, host: HostProfile, page: int, elsewhere: Iterable[str]) -> Reply:
         links = [*(_link(host, child) for child in host.children(page)), "/", *elsewhere]
-        if page == 0 and host.fault is not None:
-            links += [FAULT_PATH]
         if page == 0:
-            links += ["/missing.html"]
+            links += [*([FAULT_PATH] if host.fault else []), "/missing.html"]
         language = host.language
         items = "".join(f'<li><a href="{link}">{link}</a>\n' for link in links)
         meta = "" if language.in_header else f'<meta charset="{language.charset}">'
@@ -177,8 +174,8 @@ def page_path(host: HostProfile, page: int) -> str:
 
 def page_number(host: HostProfile, target: str) -> int | None:
     """Return the page of exactly this path; None if there is none."""
-    found = _NUMBER.fullmatch(target)
-    page = int(found[1]) if found else 0
+    match = _NUMBER.fullmatch(target)
+    page = int(match[1]) if match else 0
     return page if page < host.size and page_path(host, page) == target else None
 
 
@@ -196,11 +193,7 @@ def _robots(host: HostProfile, origin: str) -> Reply:
 
 
 def _sitemap(host: HostProfile, origin: str) -> Reply:
-    urls = "".join(f"<url><loc>{origin}{path}</loc></url>\n" for path in _listed(host))
+    public = (page for page in range(min(host.size, 10_000)) if not host.is_private(page))
+    urls = "".join(f"<url><loc>{origin}{page_path(host, page)}</loc></url>\n" for page in public)
     body = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
     return Reply(headers={"Content-Type": "application/xml"}, body=body)
-
-
-def _listed(host: HostProfile) -> Iterator[str]:
-    pages = range(min(host.size, 10_000))
-    return (page_path(host, page) for page in pages if not host.is_private(page))

@@ -104,11 +104,6 @@ class ServedWeb:
         """How often each host was asked, by its label."""
 
     @property
-    def address(self) -> tuple[str, int]:
-        """The address and port it listens on."""
-        return LOOPBACK, self.port
-
-    @property
     def dns(self) -> Mapping[str, str]:
         """The table of names for a crawl."""
         location = f"{LOOPBACK}:{self.port}"
