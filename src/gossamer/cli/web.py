@@ -77,8 +77,8 @@ def web(
     shares = _shares(fault, with_certificates=authority is not None)
     simulated = SimulatedWeb(seed=seed, hosts=hosts, pages=pages, faults=shares, domain="localhost")
     ended = threading.Event()
-    for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: ended.set())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
     try:
         with simulated.serve(port, authority) as served:
             if served.certificates and write_ca:
@@ -107,23 +107,22 @@ def _authority() -> Callable[[], CertificateAuthority]:
 def _fault_rows() -> Iterator[list[str]]:
     for family, faults in FAMILIES.items():
         yield ["", f"-- {family}"]
-        yield from ([one.name, one.summary] for one in faults)
+        yield from ([fault.name, fault.summary] for fault in faults)
 
 
-def _shares(given: Sequence[str], *, with_certificates: bool) -> dict[str, float]:
+def _shares(texts: Sequence[str], *, with_certificates: bool) -> dict[str, float]:
     """Return the share of the hosts that have each fault; 0 stands for one host of its name."""
     shares: dict[str, float] = {}
-    for text in given:
-        name, has_share, words = text.partition("=")
+    for text in texts:
+        name, has_share, number = text.partition("=")
         names = [name]
         if name == "all":
+            known = FAULTS.values()
             names = [
-                one.name
-                for one in FAULTS.values()
-                if with_certificates or not one.needs_certificates
+                fault.name for fault in known if with_certificates or not fault.needs_certificates
             ]
         try:
-            share = float(words) if has_share else 0.0
+            share = float(number) if has_share else 0.0
         except ValueError as error:
             raise UsageError(
                 f"fault {text!r} (--fault) needs a share from 0 to 1, such as {name}=0.1"

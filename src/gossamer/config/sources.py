@@ -94,7 +94,7 @@ def choose_profile(
 DEFAULT = "default"
 STORED = "stored with the crawl"
 
-_Given: TypeAlias = tuple[Option, object, str]
+_Named: TypeAlias = tuple[Option, object, str]
 """An option, its value and its origin."""
 _Key: TypeAlias = tuple[str, object, str]
 """A name as in a file, its value and its origin."""
@@ -129,14 +129,14 @@ def load(
     """
     origins = {option.name: DEFAULT for option in OPTIONS}
     values: dict[str, Any] = {}
-    kept = ((one, stored[one.field], STORED) for one in OPTIONS if one.field in stored)
+    before = ((item, stored[item.field], STORED) for item in OPTIONS if item.field in stored)
     keys = list(_read_toml(file)) if file else []
-    given = [
+    named = [
         *_from_file(keys),
         *_from_environment(environment),
         *_from_command_line(command_line),
     ]
-    for option, value, origin in chain(kept, _from_profile(given, keys), given):
+    for option, value, origin in chain(before, _from_profile(named, keys), named):
         values[option.field] = option.take(value, origin)
         origins[option.name] = origin
     try:
@@ -146,17 +146,17 @@ def load(
         raise UsageError(f"{error} ({where})") from error
 
 
-def _from_profile(given: Iterable[_Given], keys: Iterable[_Key]) -> Iterator[_Given]:
+def _from_profile(named: Iterable[_Named], keys: Iterable[_Key]) -> Iterator[_Named]:
     """Yield the options of the profile that was named last, if one was; check all of the file."""
     own: dict[str, Profile] = {}
     for key, value, where in keys:
         if key == PROFILES:
             own = _read_profiles(value, where)
-    for one in own:
-        for option, value, where in _from_file(choose_profile(one, "", own)):
+    for profile in own:
+        for option, value, where in _from_file(choose_profile(profile, "", own)):
             option.take(value, where)
     name, origin = None, ""
-    for option, value, where in given:
+    for option, value, where in named:
         if option.name == "profile":
             name, origin = option.take(value, where), where
     if name is not None:
@@ -164,23 +164,23 @@ def _from_profile(given: Iterable[_Given], keys: Iterable[_Key]) -> Iterator[_Gi
 
 
 def _read_profiles(value: object, where: str) -> dict[str, Profile]:
-    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
         raise UsageError(
             f"{PROFILES} ({where}) must hold tables of options: write [{PROFILES}.NAME] above them"
         )
     return {
-        name: {key.replace("_", "-"): one for key, one in options.items()}
+        name: {key.replace("_", "-"): item for key, item in options.items()}
         for name, options in value.items()
     }
 
 
-def _from_file(keys: Iterable[_Key]) -> Iterator[_Given]:
+def _from_file(keys: Iterable[_Key]) -> Iterator[_Named]:
     known = {option.name: option for option in OPTIONS}
     for name, value, where in keys:
         if name == PROFILES:
             continue
         if isinstance(value, dict) and not (name in known and known[name].is_table):
-            tables = [one for one, option in known.items() if option.is_table]
+            tables = [table for table, option in known.items() if option.is_table]
             if (table := nearest(name, [*tables, PROFILES])) is not None:
                 raise UsageError(f"the table {name!r} ({where}) is unknown: did you mean {table}?")
             likely = nearest(next(iter(value), name), known) or "max-pages"
@@ -224,7 +224,7 @@ def _line(key: str, text: str) -> str:
     return ""
 
 
-def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
+def _from_environment(environment: Mapping[str, str]) -> Iterator[_Named]:
     known = {option.variable: option for option in OPTIONS}
     for name, text in environment.items():
         if not name.startswith(PREFIX) or name in NOT_OPTIONS:
@@ -236,7 +236,7 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
             yield known[name], text, name
 
 
-def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Given]:
+def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Named]:
     known = {option.name: option for option in OPTIONS}
     for key, value in command_line.items():
         name = key.replace("_", "-")
@@ -253,7 +253,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
     if name in {"config", f"{PREFIX}CONFIG"}:
         return UsageError(f"the {what} is unknown: only --config names a configuration file")
     # What all variables begin with makes none of them like another.
-    shortened = {one.removeprefix(PREFIX): one for one in known}
+    shortened = {known_name.removeprefix(PREFIX): known_name for known_name in known}
     near = nearest(name.removeprefix(PREFIX), shortened)
     if near is None:
         return UsageError(f"the {what} is unknown: 'gossamer crawl --help' lists the options")

@@ -112,7 +112,7 @@ def accept_field(accepted: frozenset[ContentKind]) -> str:
         wanted = ["*/*;q=0.9"]
     else:
         ranges = [_RANGES[kind] for kind in ContentKind if kind in accepted and kind in _RANGES]
-        wanted = [*(f"{one};q=0.9" for one in ranges), "*/*;q=0.1"]
+        wanted = [*(f"{media_range};q=0.9" for media_range in ranges), "*/*;q=0.1"]
     return ",".join(["text/html", "application/xhtml+xml", *wanted])
 
 

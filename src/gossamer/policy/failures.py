@@ -76,7 +76,7 @@ FAILED = frozenset(Outcome) - {
 
 MAY_PASS = frozenset(
     {
-        *(one.outcome for one in TREATMENTS.values() if one.retry),
+        *(treatment.outcome for treatment in TREATMENTS.values() if treatment.retry),
         *(Outcome.ROBOTS_UNREACHABLE, Outcome.GAVE_UP, Outcome.HOST_OVER_BUDGET),
     }
 )

@@ -389,7 +389,7 @@ def with_host_scopes(
 
     @lru_cache(10_000)
     def rule_for(host: str) -> ScopeRule | None:
-        found = find(host)
-        return None if found is None else rule_of(*found)
+        rule = find(host)
+        return None if rule is None else rule_of(*rule)
 
     return scope.with_exceptions(lambda url: rule_for(host_key(url)))
