@@ -22,8 +22,24 @@ from gossamer.config.options import OPTIONS, RETIRED, CrawlOptions, OptionConfli
 from gossamer.config.values import nearest, quoted
 from gossamer.model.errors import UsageError
 
-Profile = Mapping[str, object]
+DEFAULT = "default"
+STORED = "stored with the crawl"
+
+PROFILES = "profiles"
+"""The table of one's own profiles in a file."""
+
+NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
+"""Variables with that prefix that are not options."""
+
+Profile: TypeAlias = Mapping[str, object]
 """Options by name, with values as in a TOML file."""
+_Named: TypeAlias = tuple[Option, object, str]
+"""An option, its value and its origin."""
+_Key: TypeAlias = tuple[str, object, str]
+"""A name as in a file, its value and its origin."""
+
+_BY_NAME = {option.name: option for option in OPTIONS}
+_BY_VARIABLE = {option.variable: option for option in OPTIONS}
 
 SHIPPED: Final[Mapping[str, Profile]] = {
     # What the command `crawler` runs: every page under the seed's directory, whole, one at a time.
@@ -70,40 +86,6 @@ SHIPPED: Final[Mapping[str, Profile]] = {
         "worker-queue": "10000",
     },
 }
-
-
-def choose_profile(
-    name: str, origin: str, own: Mapping[str, Profile]
-) -> Iterator[tuple[str, object, str]]:
-    """Yield name, value and origin of each option of a profile: a shipped one, or the user's own.
-
-    If both have the name, the user's own counts.
-    """
-    known = {**SHIPPED, **own}
-    if name not in known:
-        raise UsageError(
-            f"profile {quoted(name)} ({origin}) is unknown: there are {', '.join(known)}; your own "
-            "are tables [profiles.NAME] in the file that --config names"
-        )
-    for option, value in known[name].items():
-        if option == "profile":
-            raise UsageError(f"profile {quoted(name)} names another profile: write out its options")
-        yield option, value, f"profile {name}"
-
-
-DEFAULT = "default"
-STORED = "stored with the crawl"
-
-_Named: TypeAlias = tuple[Option, object, str]
-"""An option, its value and its origin."""
-_Key: TypeAlias = tuple[str, object, str]
-"""A name as in a file, its value and its origin."""
-
-PROFILES = "profiles"
-"""The table of one's own profiles in a file."""
-
-NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
-"""Variables with that prefix that are not options."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -153,14 +135,30 @@ def _from_profile(named: Iterable[_Named], keys: Iterable[_Key]) -> Iterator[_Na
         if key == PROFILES:
             own = _read_profiles(value, where)
     for profile in own:
-        for option, value, where in _from_file(choose_profile(profile, "", own)):
+        for option, value, where in _from_file(_profile_options(profile, "", own)):
             option.take(value, where)
     name, origin = None, ""
     for option, value, where in named:
         if option.name == "profile":
             name, origin = option.take(value, where), where
     if name is not None:
-        yield from _from_file(choose_profile(str(name), origin, own))
+        yield from _from_file(_profile_options(str(name), origin, own))
+
+
+def _profile_options(
+    name: str, origin: str, own: Mapping[str, Profile]
+) -> Iterator[tuple[str, object, str]]:
+    """Yield name, value and origin of each option of a profile; the user's own come first."""
+    known = {**SHIPPED, **own}
+    if name not in known:
+        raise UsageError(
+            f"profile {quoted(name)} ({origin}) is unknown: there are {', '.join(known)}; your own "
+            "are tables [profiles.NAME] in the file that --config names"
+        )
+    for option, value in known[name].items():
+        if option == "profile":
+            raise UsageError(f"profile {quoted(name)} names another profile: write out its options")
+        yield option, value, f"profile {name}"
 
 
 def _read_profiles(value: object, where: str) -> dict[str, Profile]:
@@ -175,24 +173,23 @@ def _read_profiles(value: object, where: str) -> dict[str, Profile]:
 
 
 def _from_file(keys: Iterable[_Key]) -> Iterator[_Named]:
-    known = {option.name: option for option in OPTIONS}
     for name, value, where in keys:
         if name == PROFILES:
             continue
-        if isinstance(value, dict) and not (name in known and known[name].is_table):
-            tables = [table for table, option in known.items() if option.is_table]
+        if isinstance(value, dict) and not (name in _BY_NAME and _BY_NAME[name].is_table):
+            tables = [table for table, option in _BY_NAME.items() if option.is_table]
             if (table := nearest(name, [*tables, PROFILES])) is not None:
                 raise UsageError(f"the table {name!r} ({where}) is unknown: did you mean {table}?")
-            likely = nearest(next(iter(value), name), known) or "max-pages"
+            likely = nearest(next(iter(value), name), _BY_NAME) or "max-pages"
             raise UsageError(
                 f"the table {name!r} ({where}) is unknown: write options, such as {likely}, at "
                 "the top of the file, without a table"
             )
-        if name not in known:
-            raise _unknown(f"key {name!r} ({where})", name, known)
+        if name not in _BY_NAME:
+            raise _unknown(f"key {name!r} ({where})", name, _BY_NAME)
         # A number is read like a text: a duration needs its unit, as on the command line.
         is_number = type(value) in {int, float}
-        yield known[name], str(value) if is_number else value, where
+        yield _BY_NAME[name], str(value) if is_number else value, where
 
 
 def _read_toml(file: Path) -> Iterator[_Key]:
@@ -225,25 +222,23 @@ def _line(key: str, text: str) -> str:
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[_Named]:
-    known = {option.variable: option for option in OPTIONS}
     for name, text in environment.items():
         if not name.startswith(PREFIX) or name in NOT_OPTIONS:
             continue
-        if name not in known:
-            raise _unknown(f"variable {name}", name, known)
+        if name not in _BY_VARIABLE:
+            raise _unknown(f"variable {name}", name, _BY_VARIABLE)
         # An empty variable counts as not set: scripts and containers cannot always leave one out.
         if text.strip():
-            yield known[name], text, name
+            yield _BY_VARIABLE[name], text, name
 
 
 def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Named]:
-    known = {option.name: option for option in OPTIONS}
     for key, value in command_line.items():
         name = key.replace("_", "-")
-        if name not in known:
-            raise _unknown(f"option {name!r}", name, known)
+        if name not in _BY_NAME:
+            raise _unknown(f"option {name!r}", name, _BY_NAME)
         if value is not None:
-            yield known[name], value, known[name].flag
+            yield _BY_NAME[name], value, _BY_NAME[name].flag
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
