@@ -1,8 +1,8 @@
-"""The decision whether URLs of a host are a trap: many URLs, made without end, that yield nothing.
+"""Traps: hosts that make URLs without end which lead to nothing new, and when they are given up.
 
 Two things are counted, and both are forgiven again, so that an honest site of any size stays clear:
 
-- **Repetition**, for each shape of URLs (`policy/traps.py`). A page that repeats another one
+- **Repetition**, for each shape of URLs (`UrlShape`). A page that repeats another one
   speaks against its shape, one whose words were on an earlier page of the host less so, and a page
   with content of its own speaks for it. But each page may be repeated once: a mirror, such as a
   manual that is translated in part, does no more, and has an end.
@@ -24,6 +24,35 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 from gossamer.model import Cause, Url
+
+REPEATED_PAGE: Final = 4
+SAME_WORDS: Final = 1
+OWN_CONTENT: Final = -36
+"""So at least nine of ten pages must repeat others, for a shape to be suspected at all."""
+SLOW_AT: Final = 20
+STOP_AT: Final = 200
+"""50 pages that repeat others, or 200 with the same words as others."""
+SLACK: Final = 0.4
+"""What one page with content of its own adds to that: one repeated page more for ten of them."""
+
+MAZE_SLOW_AT: Final = 20
+MAZE_STOP_AT: Final = 300
+KNOWN_LINK: Final = -20
+MIN_NEW_LINKS: Final = 2
+"""A chain of pages, each with a link to the next, is no maze."""
+
+SAMPLED: Final = 8
+"""Of how many pages one is examined, where nothing speaks against the host."""
+WATCHED: Final = 16
+"""How many pages are examined after one that speaks against the host."""
+
+MAX_SHAPES: Final = 500
+"""How many shapes, and how many directories, of a host are counted: those that are suspected, and
+those that were visited last."""
+MAX_PAGES: Final = 2000
+"""How many pages with random keys in their URLs are remembered, and how many repeated ones."""
+MAX_TEXT_TEMPLATES: Final = 256
+"""How many sets of words of a host are remembered: twelve months of a calendar, and more."""
 
 MAX_KEY_LENGTH: Final = 120
 _MAX_NAMES: Final = 4
@@ -129,36 +158,6 @@ def _parameters(query: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in pairs]
 
 
-REPEATED_PAGE: Final = 4
-SAME_WORDS: Final = 1
-OWN_CONTENT: Final = -36
-"""So at least nine of ten pages must repeat others, for a shape to be suspected at all."""
-SLOW_AT: Final = 20
-STOP_AT: Final = 200
-"""50 pages that repeat others, or 200 with the same words as others."""
-SLACK: Final = 0.4
-"""What one page with content of its own adds to that: one repeated page more for ten of them."""
-
-MAZE_SLOW_AT: Final = 20
-MAZE_STOP_AT: Final = 300
-KNOWN_LINK: Final = -20
-MIN_NEW_LINKS: Final = 2
-"""A chain of pages, each with a link to the next, is no maze."""
-
-SAMPLED: Final = 8
-"""Of how many pages one is examined, where nothing speaks against the host."""
-WATCHED: Final = 16
-"""How many pages are examined after one that speaks against the host."""
-
-MAX_SHAPES: Final = 500
-"""How many shapes, and how many directories, of a host are counted: those that are suspected, and
-those that were visited last."""
-MAX_PAGES: Final = 2000
-"""How many pages with random keys in their URLs are remembered, and how many repeated ones."""
-MAX_WORDINGS: Final = 256
-"""How many sets of words of a host are remembered: twelve months of a calendar, and more."""
-
-
 class TrapVerdict(msgspec.Struct, frozen=True):
     """What is to be done with a URL."""
 
@@ -179,7 +178,7 @@ class TrapVisit(msgspec.Struct, frozen=True, kw_only=True):
     url: Url
     repeats: int | None
     """The number of the page that it is a duplicate of, or similar to; None: there is none."""
-    wording: int
+    text_template_hash: int
     """Stands for its words (`content/similarity.py`); 0: too few to tell."""
     new: int
     """How many of its links lead to new pages of its group."""
@@ -200,7 +199,7 @@ class HostTraps(msgspec.Struct):
     """How many of the next pages are examined."""
     pages: set[int] = set()
     """The pages that were visited under a random key (`UrlShape.page`)."""
-    wordings: dict[int, None] = {}
+    text_templates: dict[int, None] = {}
     """The words of the last pages."""
     repeats: dict[int, int] = {}
     """For each shape and page that it repeats, which of its URLs did so first."""
@@ -264,17 +263,17 @@ class HostTraps(msgspec.Struct):
         return len(self.pages) >= MAX_PAGES or key in self.pages
 
     def _weight(self, visit: TrapVisit, shape: UrlShape) -> int:
-        is_seen = visit.wording in self.wordings
-        if visit.wording:
-            self.wordings.pop(visit.wording, None)
-            self.wordings[visit.wording] = None
-            if len(self.wordings) > MAX_WORDINGS:
-                del self.wordings[next(iter(self.wordings))]
+        is_seen = visit.text_template_hash in self.text_templates
+        if visit.text_template_hash:
+            self.text_templates.pop(visit.text_template_hash, None)
+            self.text_templates[visit.text_template_hash] = None
+            if len(self.text_templates) > MAX_TEXT_TEMPLATES:
+                del self.text_templates[next(iter(self.text_templates))]
         if visit.repeats is not None:
             return 0 if self._is_mirror(visit, shape) else REPEATED_PAGE
         if is_seen:
             return SAME_WORDS
-        return OWN_CONTENT if visit.wording else 0
+        return OWN_CONTENT if visit.text_template_hash else 0
 
     def _is_mirror(self, visit: TrapVisit, shape: UrlShape) -> bool:
         """Tell whether no other URL of its shape repeats the page that this one does.

@@ -70,7 +70,7 @@ class TrapWatch:
             visit = TrapVisit(
                 url=task.url,
                 repeats=settled.repeats,
-                wording=wording or 0,
+                text_template_hash=wording or 0,
                 new=new,
                 known=known,
             )
@@ -112,7 +112,7 @@ class TrapWatch:
         except msgspec.MsgspecError:  # of another version: the counts begin at 0
             return
         if before.visits > host.counts.visits:
-            before.wordings |= host.counts.wordings
+            before.text_templates |= host.counts.text_templates
             host.counts, host.saved_at = before, before.visits
 
     async def _save(self, name: HostKey, host: _Counted) -> None:

@@ -69,7 +69,7 @@ def crawl(site: Site, most: int = ENDLESS) -> tuple[list[str], list[str]]:
             visit = TrapVisit(
                 url=url,
                 repeats=None,
-                wording=wording(text, url),
+                text_template_hash=wording(text, url),
                 new=sum(link in new for link in own),
                 known=sum(link in known and link not in menu for link in own),
             )
@@ -275,7 +275,7 @@ def _stops(host: HostTraps, url: str) -> bool:
 
 
 def _visit(url: str, *, words: int = 0, repeats: int | None = None) -> TrapVisit:
-    return TrapVisit(url=Url(url), repeats=repeats, wording=words, new=0, known=0)
+    return TrapVisit(url=Url(url), repeats=repeats, text_template_hash=words, new=0, known=0)
 
 
 @pytest.mark.parametrize(
