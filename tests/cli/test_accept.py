@@ -42,7 +42,9 @@ def test_a_file_is_kept_saved_checked_and_replayed_on_both_stores(
     finished = gossamer("crawl", seed, *crawl, *more, *words)
     assert finished.returncode == 0, finished.stderr
     summary = " ".join(finished.stderr.split())
-    assert "1 not html: --accept keeps other types, and --exclude spares the requests" in summary
+    assert (
+        "1 unwanted type: --accept keeps other types, and --exclude spares the requests" in summary
+    )
     assert "1 redirected" in summary
     assert "1 too large: 1 of them files; raise --max-page-bytes, or --max-file-bytes" in summary
     saved = tmp_path.joinpath("a crawl", "pages", "2").read_bytes()

@@ -23,7 +23,7 @@ def test_numbers_are_given_in_the_order_of_claims(open_store: OpenStore) -> None
     assert driver.page_numbers() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("end", ["missing", "retry", "released", "reaped", "not html"])
+@pytest.mark.parametrize("end", ["missing", "retry", "released", "reaped", "unwanted type"])
 def test_the_number_of_a_page_that_is_not_kept_goes_to_the_next(
     open_store: OpenStore, end: str
 ) -> None:
@@ -39,7 +39,7 @@ def test_the_number_of_a_page_that_is_not_kept_goes_to_the_next(
             driver.retry(failing)
         case "released":
             driver.release(failing)
-        case "not html":
+        case "unwanted type":
             driver.settle(
                 failing, Outcome.UNWANTED_TYPE, size=5, feedback=HostFeedback(ended=driver.now)
             )

@@ -147,12 +147,12 @@ def stop_at_signals(crawling: asyncio.Future[None]) -> None:
     signals = (signal.SIGINT, signal.SIGTERM)
 
     def stop() -> None:
-        for one in signals:
-            loop.remove_signal_handler(one)
+        for number in signals:
+            loop.remove_signal_handler(number)
         crawling.cancel()
 
-    for one in signals:
-        loop.add_signal_handler(one, stop)
+    for number in signals:
+        loop.add_signal_handler(number, stop)
 
 
 def summary(classic: ClassicCrawl, pages: PageDirectory) -> str:

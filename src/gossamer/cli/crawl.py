@@ -66,8 +66,8 @@ def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | N
             summary = uvloop.run(run())
         except asyncio.CancelledError:
             again = command_to_continue(plan, "interrupted", os.environ)
-            words = "stopped at once" + (f"; continue with: {again}" if again else "")
-            observer.say("warning", words)
+            message = "stopped at once" + (f"; continue with: {again}" if again else "")
+            observer.say("warning", message)
             return ExitCode.INTERRUPTED
         return _conclude(_with_commands(summary, plan), observer)
 

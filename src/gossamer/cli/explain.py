@@ -35,8 +35,8 @@ def explain(request: ReadRequest, url: str, *, json: Json = False) -> int:
     url
         The URL, in any spelling.
     """
-    explanation = asyncio.run(_read(request, parse_seed(url, "URL")))
-    put_record(explanation, explanation_lines, json=json)
+    answer = asyncio.run(_read(request, parse_seed(url, "URL")))
+    put_record(answer, explanation_lines, json=json)
     return 0
 
 
@@ -45,30 +45,30 @@ async def _read(request: ReadRequest, url: Url) -> Explanation:
         return await explained(crawl, url, time.time())
 
 
-def explanation_lines(found: Explanation) -> Iterator[str]:
+def explanation_lines(answer: Explanation) -> Iterator[str]:
     """Yield the explanation for people."""
-    yield printable(found.url, LONGEST)
-    if found.known_as not in (None, found.url):
-        yield from section("known as", [printable(found.known_as or "", LONGEST)])
-    yield from section("state", _state(found))
-    if found.waits:
-        yield from section("waits for", _obstacles(found, found.waits))
-    yield from section("scope", _scope(found))
-    if found.host_rules:
-        yield from section("host rules", columns(_host_rules(found)))
-    if found.path:
-        path = columns(_path(found), right=[0])
-        yield from section("path", [*path, RELAXING] if found.relaxing else path)
-    if found.found_at is not None:
-        yield from section("found", [moment(found.found_at)])
-    if found.score is not None:
-        yield from section("score", [f"{found.score:g}, queue {found.queue}"])
-    if found.attempts:
-        yield from section("attempts", columns(_attempts(found)))
-    if found.page:
-        yield from section("page", _page(found.page))
-    if found.duplicate_of:
-        yield from section("repeats", _repeated(found.duplicate_of))
+    yield printable(answer.url, LONGEST)
+    if answer.known_as not in (None, answer.url):
+        yield from section("known as", [printable(answer.known_as or "", LONGEST)])
+    yield from section("state", _state(answer))
+    if answer.waits:
+        yield from section("waits for", _obstacles(answer, answer.waits))
+    yield from section("scope", _scope(answer))
+    if answer.host_rules:
+        yield from section("host rules", columns(_host_rules(answer)))
+    if answer.path:
+        path = columns(_path(answer), right=[0])
+        yield from section("path", [*path, RELAXING] if answer.relaxing else path)
+    if answer.found_at is not None:
+        yield from section("found", [moment(answer.found_at)])
+    if answer.score is not None:
+        yield from section("score", [f"{answer.score:g}, queue {answer.queue}"])
+    if answer.attempts:
+        yield from section("attempts", columns(_attempts(answer)))
+    if answer.page:
+        yield from section("page", _page(answer.page))
+    if answer.duplicate_of:
+        yield from section("repeats", _repeated(answer.duplicate_of))
 
 
 def _repeated(page: RepeatedPage) -> Iterator[str]:
@@ -78,62 +78,62 @@ def _repeated(page: RepeatedPage) -> Iterator[str]:
     yield f"page {page.id}; {whole} of the whole text is alike, {own} of the own content"
 
 
-def _state(found: Explanation) -> Iterator[str]:
-    match found.state:
+def _state(answer: Explanation) -> Iterator[str]:
+    match answer.state:
         case "never_seen":
             yield "never seen"
-            if found.scope is None or found.scope.accepted:
-                left, are = found.urls_left, "is" if found.urls_left == 1 else "are"
+            if answer.scope is None or answer.scope.accepted:
+                left, are = answer.urls_left, "is" if answer.urls_left == 1 else "are"
                 yield (
                     f"no page so far links to it; {counted(left, 'URL')} of the crawl {are} not "
                     "finished"
                     if left
                     else "no page of the crawl links to it"
                 )
-                if found.over_host_urls:
-                    yield f"or it is one of {left_out_words(found.over_host_urls)}"
+                if answer.over_host_urls:
+                    yield f"or it is one of {left_out_words(answer.over_host_urls)}"
         case "waiting":
-            yield "waiting to be visited again" if found.page else "waiting"
+            yield "waiting to be visited again" if answer.page else "waiting"
         case "in_progress":
             was = "was in progress when its process ended: it will be fetched again"
-            yield "in progress" if found.crawl == "running" else was
+            yield "in progress" if answer.crawl == "running" else was
         case "too_deep":
             yield (
-                f"too deep: it is {counted(found.depth or 0, 'link')} away from a seed, and "
-                f"{_depth_rule(found)} {found.max_depth}"
+                f"too deep: it is {counted(answer.depth or 0, 'link')} away from a seed, and "
+                f"{_depth_rule(answer)} {answer.max_depth}"
             )
         case "finished":
-            outcome = str(found.outcome).replace("_", " ")
-            yield outcome + (f": {printable(found.detail, LONGEST)}" if found.detail else "")
+            outcome = str(answer.outcome).replace("_", " ")
+            yield outcome + (f": {printable(answer.detail, LONGEST)}" if answer.detail else "")
 
 
-def _depth_rule(found: Explanation) -> str:
-    patterns = (one.pattern for one in found.host_rules if one.key == "depth")
+def _depth_rule(answer: Explanation) -> str:
+    patterns = (rule.pattern for rule in answer.host_rules if rule.key == "depth")
     pattern = next(patterns, None)
     return "--depth is" if pattern is None else f"the depth of {shown_table(pattern)} is"
 
 
-def _host_rules(found: Explanation) -> list[list[str]]:
-    return [[f"{one.key} {one.value}", shown_table(one.pattern)] for one in found.host_rules]
+def _host_rules(answer: Explanation) -> list[list[str]]:
+    return [[f"{rule.key} {rule.value}", shown_table(rule.pattern)] for rule in answer.host_rules]
 
 
-def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
+def _obstacles(answer: Explanation, waits: Waits) -> Iterator[str]:
     ahead, come = counted(waits.ahead, "URL"), "comes" if waits.ahead == 1 else "come"
     before = f"at least {ahead} of its host {come} first"
     failures = counted(waits.host_failures, "failure")
     why = f", after {failures} in a row" if waits.host_failures else ""
-    asked = f"{printable(found.host or '')} may be asked again in {span(waits.host_ready_in_s)}"
-    words = {
+    asked = f"{printable(answer.host or '')} may be asked again in {span(waits.host_ready_in_s)}"
+    reasons = {
         "no-process": "a process: none is running; 'gossamer resume' continues the crawl",
         "max-pages": "a larger --max-pages: the page budget is used up",
         "max-bytes": "a larger --max-bytes: the byte budget is used up",
         "score": f"its score: {ahead} {come} first",
-        "queue": f"its turn in queue {found.queue}: {before}",
+        "queue": f"its turn in queue {answer.queue}: {before}",
         "worker": f"its turn: {before}",
         "host": f"its host: {asked}{why}",
     }
     for obstacle in waits.obstacles:
-        yield words[obstacle]
+        yield reasons[obstacle]
     pause = f"with {span(waits.host_delay_s)} between requests to its host"
     if waits.at_least_s > waits.host_ready_in_s:
         yield f"altogether at least {span(waits.at_least_s)}, {pause}"
@@ -143,17 +143,17 @@ def _obstacles(found: Explanation, waits: Waits) -> Iterator[str]:
         yield "a free connection"
 
 
-def _scope(found: Explanation) -> Iterator[str]:
-    if found.scope is None:
+def _scope(answer: Explanation) -> Iterator[str]:
+    if answer.scope is None:
         yield "unknown: the options are not stored with this crawl"
     else:
-        would = "would be " if found.state == "never_seen" else ""
-        verdict = "accepted" if found.scope.accepted else "refused"
-        yield f"{would}{verdict} by {printable(found.scope.words, LONGEST)}"
+        would = "would be " if answer.state == "never_seen" else ""
+        verdict = "accepted" if answer.scope.accepted else "refused"
+        yield f"{would}{verdict} by {printable(answer.scope.words, LONGEST)}"
 
 
-def _path(found: Explanation) -> list[list[str]]:
-    rows = [[str(one.depth), printable(one.url, LONGEST), one.over] for one in found.path]
+def _path(answer: Explanation) -> list[list[str]]:
+    rows = [[str(step.depth), printable(step.url, LONGEST), step.over] for step in answer.path]
     half = STEPS_SHOWN // 2
     if len(rows) > STEPS_SHOWN:
         between = f"… {len(rows) - 2 * half} more …"
@@ -161,14 +161,14 @@ def _path(found: Explanation) -> list[list[str]]:
     return rows
 
 
-def _attempts(found: Explanation) -> list[list[str]]:
-    earlier = len(found.attempts) - ATTEMPTS_SHOWN
+def _attempts(answer: Explanation) -> list[list[str]]:
+    earlier = len(answer.attempts) - ATTEMPTS_SHOWN
     rows = [[f"… {earlier:,} earlier …", "", "", ""]] if earlier > 0 else []
-    for one in found.attempts[-ATTEMPTS_SHOWN:]:
-        status = "" if one.status is None else str(one.status)
-        words = one.detail or (str(one.cause) if one.cause else "")
-        outcome = one.outcome.replace("_", " ")
-        rows.append([moment(one.at), outcome, status, printable(words)])
+    for attempt in answer.attempts[-ATTEMPTS_SHOWN:]:
+        status = "" if attempt.status is None else str(attempt.status)
+        reason = attempt.detail or str(attempt.cause or "")
+        outcome = attempt.outcome.replace("_", " ")
+        rows.append([moment(attempt.at), outcome, status, printable(reason)])
     return rows
 
 

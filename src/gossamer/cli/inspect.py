@@ -143,8 +143,8 @@ def _seen(link: PageLink, scope: Scope) -> SeenLink:
         why = "not an http or https URL"
         return SeenLink(url=link.href, kind=kind, verdict="no web address", why=why)
     verdict = scope.judge(url)
-    words: Literal["in scope", "out of scope"] = "in scope" if verdict else "out of scope"
-    return SeenLink(url=url, kind=kind, verdict=words, why=verdict.explain(url))
+    place: Literal["in scope", "out of scope"] = "in scope" if verdict else "out of scope"
+    return SeenLink(url=url, kind=kind, verdict=place, why=verdict.explain(url))
 
 
 SCOPE_OPTIONS = ("scope", "include", "exclude", "markers", "follow", "allow-network", "contact")
@@ -191,8 +191,8 @@ def report_lines(report: Report) -> Iterator[str]:
         if hop.status is not None:
             answer = f"{hop.status} in {hop.milliseconds} ms from {hop.address}"
             yield f"  answer    {answer}, {hop.content_type or 'no content type'}"
-        words = hop.outcome.replace("_", " ")
-        yield f"  outcome   {words}{': ' if hop.detail else ''}{hop.detail}"
+        outcome = hop.outcome.replace("_", " ")
+        yield f"  outcome   {outcome}{': ' if hop.detail else ''}{hop.detail}"
     if report.page:
         yield from _page_lines(report.page)
 

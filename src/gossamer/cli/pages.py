@@ -72,7 +72,7 @@ async def _list_pages(request: ReadRequest, *, json: bool) -> None:
 async def _list_urls(
     request: ReadRequest, state: StateName | None, outcome: Outcome | None, *, json: bool
 ) -> None:
-    states = {one for one in UrlState if state in (None, state_of(one).replace("_", "-"))}
+    states = {known for known in UrlState if state in (None, state_of(known).replace("_", "-"))}
     async with open_crawl(request) as crawl:
         rows = list_urls(crawl, states, outcome)
         if json:
@@ -86,17 +86,17 @@ async def _page_lines(crawl: StoredCrawl) -> AsyncIterator[str]:
     largest = (crawl.options and crawl.options.max_body_bytes) or 0
     wide, wider = max(4, len(str(last))), max(5, len(count(largest)))
     yield f"{'page':>{wide}}  depth  {'bytes':>{wider}}  URL"
-    async for one in crawl.reader.pages():
-        url = printable(one.url, LONGEST)
-        yield f"{one.id:>{wide}}  {one.depth:>5}  {one.bytes:>{wider},}  {url}"
+    async for page in crawl.reader.pages():
+        url = printable(page.url, LONGEST)
+        yield f"{page.id:>{wide}}  {page.depth:>5}  {page.bytes:>{wider},}  {url}"
 
 
 async def _url_lines(rows: AsyncIterator[UrlEntry]) -> AsyncIterator[str]:
     wide = max(len(outcome) for outcome in Outcome)
     yield f"depth  {'state':<{wide}}  URL"
-    async for one in rows:
-        stands = (one.outcome or one.state).replace("_", " ")
-        yield f"{one.depth:>5}  {stands:<{wide}}  {printable(one.url, LONGEST)}"
+    async for row in rows:
+        state = (row.outcome or row.state).replace("_", " ")
+        yield f"{row.depth:>5}  {state:<{wide}}  {printable(row.url, LONGEST)}"
 
 
 async def _write_body(request: ReadRequest, number: int) -> None:

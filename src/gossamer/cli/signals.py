@@ -38,9 +38,9 @@ class SignalMeaning:
         return "nothing" if now - self._first_at < ECHO_S else "quit"
 
 
-async def run_until_signalled(one: Stoppable[R_co], say: Callable[[str], None]) -> R_co:
+async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co:
     """Run; the first signal stops it, the second cancels it."""
-    running = asyncio.ensure_future(one.run())
+    running = asyncio.ensure_future(work.run())
     loop = asyncio.get_running_loop()
     meaning = SignalMeaning()
 
@@ -48,7 +48,7 @@ async def run_until_signalled(one: Stoppable[R_co], say: Callable[[str], None]) 
         match meaning.of(loop.time()):
             case "stop":
                 say("finishing what is in progress; press Ctrl-C again to quit now")
-                one.stop()
+                work.stop()
             case "quit":
                 running.cancel()
 

@@ -100,10 +100,10 @@ def status_lines(status: CrawlStatus) -> Iterator[str]:
         times = f"{moment(status.started_at)} to {moment(status.last_at)} ({took})"
         yield from section("time", [times])
     yield from section("seeds", seed_reasons(status.seeds))
-    if words := sitemap_words(status.listed, status.outcomes):
-        yield from section("sitemaps", [words])
+    if sitemaps := sitemap_words(status.listed, status.outcomes):
+        yield from section("sitemaps", [sitemaps])
     outcomes = outcome_reasons(status.outcomes, status.causes, status.max_page_bytes)
-    yield from section("outcomes", columns([list(one) for one in outcomes], right=[0]))
+    yield from section("outcomes", columns([*map(list, outcomes)], right=[0]))
     yield from section("given up", given_up_words(status.given_up))
     if status.retry_with:
         yield from section("ask again", [printable(status.retry_with, None)])
@@ -146,30 +146,29 @@ def _urls(status: CrawlStatus) -> str:
 def _outputs(status: CrawlStatus) -> list[list[str]]:
     return [
         [
-            "finished" if one.finished else "in progress",
-            f"{count(one.written)} of {counted(one.results, 'result')}",
-            printable(one.target),
+            "finished" if output.finished else "in progress",
+            f"{count(output.written)} of {counted(output.results, 'result')}",
+            printable(output.target),
         ]
-        for one in status.outputs
+        for output in status.outputs
     ]
 
 
 def _depths(status: CrawlStatus) -> list[list[str]]:
     rows = [["depth", "URLs", "finished", "pages"]]
-    for one in status.depths[:DEPTHS_SHOWN]:
-        rows.append([str(one.depth), count(one.urls), count(one.finished), count(one.pages)])
-    rest = status.depths[DEPTHS_SHOWN:]
-    if rest:
-        sums = [sum(one.urls for one in rest), sum(one.finished for one in rest)]
-        sums.append(sum(one.pages for one in rest))
-        rows.append([f"to {rest[-1].depth}", *map(count, sums)])
+    for depth in status.depths[:DEPTHS_SHOWN]:
+        counts = map(count, (depth.urls, depth.finished, depth.pages))
+        rows.append([str(depth.depth), *counts])
+    if deeper := status.depths[DEPTHS_SHOWN:]:
+        sums = map(sum, zip(*((d.urls, d.finished, d.pages) for d in deeper), strict=True))
+        rows.append([f"to {deeper[-1].depth}", *map(count, sums)])
     return rows
 
 
 def _queues(status: CrawlStatus) -> list[list[str]]:
     rows = [["queue", "scores", "waiting"]]
-    for one in status.queues:
-        rows.append([str(one.queue), f"{one.low:g} to {one.high:g}", count(one.waiting)])
+    for queue in status.queues:
+        rows.append([str(queue.queue), f"{queue.low:g} to {queue.high:g}", count(queue.waiting)])
     unscored = status.url_states["unscored"]
     return [*rows, ["", "no score yet", count(unscored)]] if unscored else rows
 
@@ -182,23 +181,23 @@ def _url_queue(status: CrawlStatus) -> str:
 
 def _hosts(status: CrawlStatus) -> list[list[str]]:
     rows = [["URLs", "host", ""]]
-    for one in status.busiest_hosts:
-        words = []
+    for host in status.busiest_hosts:
+        notes = []
         if status.state == "running":
-            words.append(f"ready in {span(one.next_in_s)}" if one.next_in_s > 0 else "ready")
-        if one.delay_s:
-            words.append(f"{span(one.delay_s)} between requests")
-        if one.failures:
-            words.append(counted(one.failures, "failed request"))
-        left = count(one.waiting + one.in_progress)
-        rows.append([left, printable(one.host), ", ".join(words)])
+            notes.append(f"ready in {span(host.next_in_s)}" if host.next_in_s > 0 else "ready")
+        if host.delay_s:
+            notes.append(f"{span(host.delay_s)} between requests")
+        if host.failures:
+            notes.append(counted(host.failures, "failed request"))
+        left = count(host.waiting + host.in_progress)
+        rows.append([left, printable(host.host), ", ".join(notes)])
     return rows
 
 
 def _workers(status: CrawlStatus, here: str) -> Iterator[str]:
     shown, others = first_workers(status.workers, WORKERS_SHOWN)
     rows = [[*WORKER_HEADING, ""]]
-    rows += [[*worker_cells(one), worker_remark(one, here)] for one in shown]
+    rows += [[*worker_cells(worker), worker_remark(worker, here)] for worker in shown]
     yield from columns(rows, right=range(len(WORKER_HEADING)))
     if others:
         yield others

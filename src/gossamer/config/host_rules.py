@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Self, TypeAlias
 
 import msgspec
 
+from gossamer.config import values as kind
 from gossamer.config.declaration import Option, declared_options
 from gossamer.config.request_values import (
     DIRECT,
@@ -23,24 +24,14 @@ from gossamer.config.request_values import (
     split_field,
 )
 from gossamer.config.values import (
-    DELAY,
-    DEPTH,
-    HOST_CONNECTIONS,
-    MAX_BYTES,
-    MAX_PAGES,
     NONE,
-    SCOPE,
-    SWITCH,
     AutoDelay,
     BadValueError,
     HiddenValueError,
     OptionKind,
     ScopeName,
-    for_header,
     nearest,
-    or_word,
     quoted,
-    text,
 )
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -152,23 +143,23 @@ class HostRules:
     http2: Speak HTTP/2 if the host offers it over https.
     """
 
-    delay_s: Annotated[float | AutoDelay | None, DELAY] = None
-    connections: Annotated[int | None, HOST_CONNECTIONS] = None
-    max_pages: Annotated[int | None, MAX_PAGES] = None
-    max_bytes: Annotated[int | None, MAX_BYTES] = None
-    depth: Annotated[int | None, DEPTH] = None
-    scope: Annotated[ScopeName | None, SCOPE] = None
-    cookies: Annotated[bool | None, SWITCH] = None
-    user_agent: Annotated[str | None, text(for_header)] = None
+    delay_s: Annotated[float | AutoDelay | None, kind.DELAY] = None
+    connections: Annotated[int | None, kind.HOST_CONNECTIONS] = None
+    max_pages: Annotated[int | None, kind.MAX_PAGES] = None
+    max_bytes: Annotated[int | None, kind.MAX_BYTES] = None
+    depth: Annotated[int | None, kind.DEPTH] = None
+    scope: Annotated[ScopeName | None, kind.SCOPE] = None
+    cookies: Annotated[bool | None, kind.SWITCH] = None
+    user_agent: Annotated[str | None, kind.text(kind.for_header)] = None
     header: Annotated[tuple[str, ...] | None, HEADER_FIELDS] = None
     secret_header: Annotated[tuple[str, ...] | None, SECRET_HEADERS] = None
     auth: Annotated[str | None, SECRET] = None
     client_cert: Annotated[str | None, NAMED_FILE] = None
     client_key: Annotated[str | None, NAMED_FILE] = None
     ca_file: Annotated[str | None, NAMED_FILE] = None
-    proxy: Annotated[str | None, or_word(PROXY, DIRECT, DIRECT)] = None
+    proxy: Annotated[str | None, kind.or_word(PROXY, DIRECT, DIRECT)] = None
     proxy_auth: Annotated[str | None, SECRET] = None
-    http2: Annotated[bool | None, SWITCH] = None
+    http2: Annotated[bool | None, kind.SWITCH] = None
 
 
 HOST_KEYS = declared_options(HostRules)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
+from gossamer.config import values as kind
 from gossamer.config.declaration import declared_options
 from gossamer.config.host_rules import HOST_TABLES, HostTables, request_conflicts
 from gossamer.config.request_values import (
@@ -20,37 +21,7 @@ from gossamer.config.request_values import (
     SECRET_HEADERS,
 )
 from gossamer.config.store_address import IN_DIRECTORY, STORE, StoreAddress
-from gossamer.config.values import (
-    BODY_PLACE,
-    DELAY,
-    DEPTH,
-    FOLDER,
-    HOST_CONNECTIONS,
-    HOUR_S,
-    MANY,
-    MAX_BYTES,
-    MAX_PAGES,
-    SCOPE,
-    SWITCH,
-    YEAR_S,
-    AutoDelay,
-    ScopeName,
-    choice,
-    duration,
-    for_header,
-    host_alone,
-    integer,
-    least_delay_s,
-    many,
-    or_none,
-    or_word,
-    pattern,
-    share,
-    sitemap,
-    size,
-    text,
-    web_address,
-)
+from gossamer.config.values import HOUR_S, MANY, AutoDelay, ScopeName, least_delay_s
 from gossamer.model.errors import UsageError
 from gossamer.model.names import ContentKind, LinkKind
 
@@ -69,7 +40,7 @@ OnOff = Literal["on", "off"]
 FOREVER: Final = "forever"
 ANY: Final = "any"
 """Every kind of content."""
-KEEP = or_word(duration(1.0, YEAR_S), FOREVER, FOREVER)
+KEEP = kind.or_word(kind.duration(1.0, kind.YEAR_S), FOREVER, FOREVER)
 ACCEPT_WORDS: Final = (*(kind for kind in ContentKind if kind is not ContentKind.OTHER), ANY)
 
 
@@ -108,19 +79,22 @@ class ScopeOptions:
         leads to the others; what is neither HTML nor text is kept as it is, and not read.
     """
 
-    seeds: Annotated[Texts, many(text())] = ()
-    seed_files: Annotated[Texts, many(text(), "FILE|-")] = ()
-    sitemaps: Annotated[Texts, many(text(sitemap), "auto|off|URL")] = ("off",)
-    profile: Annotated[str | None, or_none(text())] = None
-    scope: Annotated[ScopeName, SCOPE] = "host"
-    depth: Annotated[int | None, or_none(DEPTH)] = None
-    include: Annotated[Texts, many(text(pattern))] = ()
-    exclude: Annotated[Texts, many(text(pattern))] = ()
-    markers: Annotated[str | None, or_none(text())] = None
+    seeds: Annotated[Texts, kind.many(kind.text())] = ()
+    seed_files: Annotated[Texts, kind.many(kind.text(), "FILE|-")] = ()
+    sitemaps: Annotated[Texts, kind.many(kind.text(kind.sitemap), "auto|off|URL")] = ("off",)
+    profile: Annotated[str | None, kind.or_none(kind.text())] = None
+    scope: Annotated[ScopeName, kind.SCOPE] = "host"
+    depth: Annotated[int | None, kind.or_none(kind.DEPTH)] = None
+    include: Annotated[Texts, kind.many(kind.text(kind.pattern))] = ()
+    exclude: Annotated[Texts, kind.many(kind.text(kind.pattern))] = ()
+    markers: Annotated[str | None, kind.or_none(kind.text())] = None
     follow: Annotated[
-        Texts | None, or_none(many(choice(*LinkKind), "KINDS", commas=True), "auto")
+        Texts | None, kind.or_none(kind.many(kind.choice(*LinkKind), "KINDS", commas=True), "auto")
     ] = None
-    accept: Annotated[Texts, many(choice(*ACCEPT_WORDS), "KINDS", commas=True)] = ("html", "text")
+    accept: Annotated[Texts, kind.many(kind.choice(*ACCEPT_WORDS), "KINDS", commas=True)] = (
+        "html",
+        "text",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,13 +115,13 @@ class PolitenessOptions:
         may be repeated.
     """
 
-    delay_s: Annotated[float | AutoDelay, DELAY] = 1.0
-    host_connections: Annotated[int, HOST_CONNECTIONS] = 1
-    address_connections: Annotated[int | None, or_none(integer(1, 1000), "auto")] = None
-    user_agent: Annotated[str | None, or_none(text(for_header), "auto")] = None
-    contact: Annotated[str | None, or_none(text(for_header))] = None
-    ignore_robots: Annotated[Texts, many(text(host_alone), commas=True)] = ()
-    allow_network: Annotated[Texts, many(text(), commas=True)] = ()
+    delay_s: Annotated[float | AutoDelay, kind.DELAY] = 1.0
+    host_connections: Annotated[int, kind.HOST_CONNECTIONS] = 1
+    address_connections: Annotated[int | None, kind.or_none(kind.integer(1, 1000), "auto")] = None
+    user_agent: Annotated[str | None, kind.or_none(kind.text(kind.for_header), "auto")] = None
+    contact: Annotated[str | None, kind.or_none(kind.text(kind.for_header))] = None
+    ignore_robots: Annotated[Texts, kind.many(kind.text(kind.host_alone), commas=True)] = ()
+    allow_network: Annotated[Texts, kind.many(kind.text(), commas=True)] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,16 +149,16 @@ class RequestsOptions:
     host: Rules for single hosts, as tables [host."PATTERN"] of a TOML file.
     """
 
-    cookies: Annotated[bool, SWITCH] = False
+    cookies: Annotated[bool, kind.SWITCH] = False
     header: Annotated[Texts, HEADER_FIELDS] = ()
     secret_header: Annotated[Texts, SECRET_HEADERS] = ()
-    auth: Annotated[str | None, or_none(SECRET)] = None
-    client_cert: Annotated[str | None, or_none(NAMED_FILE)] = None
-    client_key: Annotated[str | None, or_none(NAMED_FILE)] = None
-    ca_file: Annotated[str | None, or_none(NAMED_FILE, "system")] = None
-    proxy: Annotated[str | None, or_none(PROXY)] = None
-    proxy_auth: Annotated[str | None, or_none(SECRET)] = None
-    http2: Annotated[bool, SWITCH] = False
+    auth: Annotated[str | None, kind.or_none(SECRET)] = None
+    client_cert: Annotated[str | None, kind.or_none(NAMED_FILE)] = None
+    client_key: Annotated[str | None, kind.or_none(NAMED_FILE)] = None
+    ca_file: Annotated[str | None, kind.or_none(NAMED_FILE, "system")] = None
+    proxy: Annotated[str | None, kind.or_none(PROXY)] = None
+    proxy_auth: Annotated[str | None, kind.or_none(SECRET)] = None
+    http2: Annotated[bool, kind.SWITCH] = False
     host: Annotated[HostTables, HOST_TABLES] = field(default_factory=dict)
 
 
@@ -214,17 +188,17 @@ class LimitsOptions:
     connections: How many requests may run at once, in total.
     """
 
-    max_pages: Annotated[int, MAX_PAGES] = 10_000
-    max_bytes: Annotated[int, MAX_BYTES] = 1_000_000_000
-    max_time_s: Annotated[float | None, or_none(duration(0.001, YEAR_S))] = None
-    max_host_pages: Annotated[int | None, or_none(MAX_PAGES)] = None
-    max_host_urls: Annotated[int, integer(1, MANY)] = 1_000_000
-    traps: Annotated[OnOff, choice("on", "off")] = "on"
-    max_page_bytes: Annotated[int, size(1, 10**9)] = 10_000_000
-    max_file_bytes: Annotated[int, size(1, 10**9)] = 10_000_000
-    timeout_s: Annotated[float, duration(0.001, HOUR_S)] = 30.0
-    retries: Annotated[int, integer(0, 200)] = 1
-    connections: Annotated[int, integer(1, 10_000)] = 100
+    max_pages: Annotated[int, kind.MAX_PAGES] = 10_000
+    max_bytes: Annotated[int, kind.MAX_BYTES] = 1_000_000_000
+    max_time_s: Annotated[float | None, kind.or_none(kind.duration(0.001, kind.YEAR_S))] = None
+    max_host_pages: Annotated[int | None, kind.or_none(kind.MAX_PAGES)] = None
+    max_host_urls: Annotated[int, kind.integer(1, MANY)] = 1_000_000
+    traps: Annotated[OnOff, kind.choice("on", "off")] = "on"
+    max_page_bytes: Annotated[int, kind.size(1, 10**9)] = 10_000_000
+    max_file_bytes: Annotated[int, kind.size(1, 10**9)] = 10_000_000
+    timeout_s: Annotated[float, kind.duration(0.001, HOUR_S)] = 30.0
+    retries: Annotated[int, kind.integer(0, 200)] = 1
+    connections: Annotated[int, kind.integer(1, 10_000)] = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,9 +215,11 @@ class FrontierOptions:
         crawl needs it.
     """
 
-    workers: Annotated[int | None, or_none(integer(0, 1000), "auto")] = None
-    scorer: Annotated[str, text()] = "auto"
-    pagerank_key: Annotated[str | None, or_none(text(for_header))] = field(default=None, repr=False)
+    workers: Annotated[int | None, kind.or_none(kind.integer(0, 1000), "auto")] = None
+    scorer: Annotated[str, kind.text()] = "auto"
+    pagerank_key: Annotated[str | None, kind.or_none(kind.text(kind.for_header))] = field(
+        default=None, repr=False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,16 +247,20 @@ class StorageOptions:
         memory for them.
     """
 
-    dir: Annotated[Path | None, or_none(FOLDER, "auto")] = None
+    dir: Annotated[Path | None, kind.or_none(kind.FOLDER, "auto")] = None
     store: Annotated[StoreAddress, STORE] = IN_DIRECTORY
-    insecure_store: Annotated[bool, SWITCH] = False
-    name: Annotated[str | None, or_none(text(), "auto")] = None
-    fresh: Annotated[bool, SWITCH] = False
-    similarity: Annotated[float | None, or_none(share(), "off")] = 0.9
-    similar_links: Annotated[Literal["follow", "ignore"], choice("follow", "ignore")] = "follow"
-    revisit_s: Annotated[float | None, or_none(duration(1.0, YEAR_S), "never")] = None
-    keep_s: Annotated[float | Literal["forever"] | None, or_none(KEEP, "auto")] = None
-    bodies: Annotated[str, BODY_PLACE] = "store"
+    insecure_store: Annotated[bool, kind.SWITCH] = False
+    name: Annotated[str | None, kind.or_none(kind.text(), "auto")] = None
+    fresh: Annotated[bool, kind.SWITCH] = False
+    similarity: Annotated[float | None, kind.or_none(kind.share(), "off")] = 0.9
+    similar_links: Annotated[Literal["follow", "ignore"], kind.choice("follow", "ignore")] = (
+        "follow"
+    )
+    revisit_s: Annotated[float | None, kind.or_none(kind.duration(1.0, kind.YEAR_S), "never")] = (
+        None
+    )
+    keep_s: Annotated[float | Literal["forever"] | None, kind.or_none(KEEP, "auto")] = None
+    bodies: Annotated[str, kind.BODY_PLACE] = "store"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,14 +282,14 @@ class OutputOptions:
     quiet: Show errors only.
     """
 
-    module: Annotated[Texts, many(text())] = ("noop",)
-    output: Annotated[Texts, many(text()), "-o"] = ()
-    fields: Annotated[Texts, many(choice(*PAGE_FIELDS), "FIELDS", commas=True)] = ()
-    csv_safe: Annotated[bool, SWITCH] = False
-    warc_size: Annotated[int, size(1, 10**15)] = 1_000_000_000
-    log_format: Annotated[LogFormat, choice("text", "json")] = "text"
-    verbose: Annotated[bool, SWITCH, "-v"] = False
-    quiet: Annotated[bool, SWITCH, "-q"] = False
+    module: Annotated[Texts, kind.many(kind.text())] = ("noop",)
+    output: Annotated[Texts, kind.many(kind.text()), "-o"] = ()
+    fields: Annotated[Texts, kind.many(kind.choice(*PAGE_FIELDS), "FIELDS", commas=True)] = ()
+    csv_safe: Annotated[bool, kind.SWITCH] = False
+    warc_size: Annotated[int, kind.size(1, 10**15)] = 1_000_000_000
+    log_format: Annotated[LogFormat, kind.choice("text", "json")] = "text"
+    verbose: Annotated[bool, kind.SWITCH, "-v"] = False
+    quiet: Annotated[bool, kind.SWITCH, "-q"] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,12 +306,12 @@ class AdvancedOptions:
         takes the one that the key is for.
     """
 
-    queues: Annotated[int, integer(1, 101)] = 10
-    url_queue: Annotated[int, integer(1, MANY)] = 10_000
-    worker_queue: Annotated[int, integer(1, MANY)] = 10_000
-    lease_s: Annotated[float, duration(1.0, HOUR_S)] = 30.0
-    draw_seed: Annotated[int, integer(0, 2**63 - 1)] = 0
-    pagerank_url: Annotated[str | None, or_none(text(web_address), "auto")] = None
+    queues: Annotated[int, kind.integer(1, 101)] = 10
+    url_queue: Annotated[int, kind.integer(1, MANY)] = 10_000
+    worker_queue: Annotated[int, kind.integer(1, MANY)] = 10_000
+    lease_s: Annotated[float, kind.duration(1.0, HOUR_S)] = 30.0
+    draw_seed: Annotated[int, kind.integer(0, 2**63 - 1)] = 0
+    pagerank_url: Annotated[str | None, kind.or_none(kind.text(kind.web_address), "auto")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,8 +22,24 @@ from gossamer.config.options import OPTIONS, RETIRED, CrawlOptions, OptionConfli
 from gossamer.config.values import nearest, quoted
 from gossamer.model.errors import UsageError
 
-Profile = Mapping[str, object]
+DEFAULT = "default"
+STORED = "stored with the crawl"
+
+PROFILES = "profiles"
+"""The table of one's own profiles in a file."""
+
+NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
+"""Variables with that prefix that are not options."""
+
+Profile: TypeAlias = Mapping[str, object]
 """Options by name, with values as in a TOML file."""
+_Named: TypeAlias = tuple[Option, object, str]
+"""An option, its value and its origin."""
+_Key: TypeAlias = tuple[str, object, str]
+"""A name as in a file, its value and its origin."""
+
+_BY_NAME = {option.name: option for option in OPTIONS}
+_BY_VARIABLE = {option.variable: option for option in OPTIONS}
 
 SHIPPED: Final[Mapping[str, Profile]] = {
     # What the command `crawler` runs: every page under the seed's directory, whole, one at a time.
@@ -72,40 +88,6 @@ SHIPPED: Final[Mapping[str, Profile]] = {
 }
 
 
-def choose_profile(
-    name: str, origin: str, own: Mapping[str, Profile]
-) -> Iterator[tuple[str, object, str]]:
-    """Yield name, value and origin of each option of a profile: a shipped one, or the user's own.
-
-    If both have the name, the user's own counts.
-    """
-    known = {**SHIPPED, **own}
-    if name not in known:
-        raise UsageError(
-            f"profile {quoted(name)} ({origin}) is unknown: there are {', '.join(known)}; your own "
-            "are tables [profiles.NAME] in the file that --config names"
-        )
-    for option, value in known[name].items():
-        if option == "profile":
-            raise UsageError(f"profile {quoted(name)} names another profile: write out its options")
-        yield option, value, f"profile {name}"
-
-
-DEFAULT = "default"
-STORED = "stored with the crawl"
-
-_Given: TypeAlias = tuple[Option, object, str]
-"""An option, its value and its origin."""
-_Key: TypeAlias = tuple[str, object, str]
-"""A name as in a file, its value and its origin."""
-
-PROFILES = "profiles"
-"""The table of one's own profiles in a file."""
-
-NOT_OPTIONS = frozenset({"GOSSAMER_DOCS"})
-"""Variables with that prefix that are not options."""
-
-
 class Loaded(msgspec.Struct, frozen=True):
     """The effective options, and where each of them was set."""
 
@@ -129,14 +111,14 @@ def load(
     """
     origins = {option.name: DEFAULT for option in OPTIONS}
     values: dict[str, Any] = {}
-    kept = ((one, stored[one.field], STORED) for one in OPTIONS if one.field in stored)
+    before = ((item, stored[item.field], STORED) for item in OPTIONS if item.field in stored)
     keys = list(_read_toml(file)) if file else []
-    given = [
+    named = [
         *_from_file(keys),
         *_from_environment(environment),
         *_from_command_line(command_line),
     ]
-    for option, value, origin in chain(kept, _from_profile(given, keys), given):
+    for option, value, origin in chain(before, _from_profile(named, keys), named):
         values[option.field] = option.take(value, origin)
         origins[option.name] = origin
     try:
@@ -146,53 +128,68 @@ def load(
         raise UsageError(f"{error} ({where})") from error
 
 
-def _from_profile(given: Iterable[_Given], keys: Iterable[_Key]) -> Iterator[_Given]:
+def _from_profile(named: Iterable[_Named], keys: Iterable[_Key]) -> Iterator[_Named]:
     """Yield the options of the profile that was named last, if one was; check all of the file."""
     own: dict[str, Profile] = {}
     for key, value, where in keys:
         if key == PROFILES:
             own = _read_profiles(value, where)
-    for one in own:
-        for option, value, where in _from_file(choose_profile(one, "", own)):
+    for profile in own:
+        for option, value, where in _from_file(_profile_options(profile, "", own)):
             option.take(value, where)
     name, origin = None, ""
-    for option, value, where in given:
+    for option, value, where in named:
         if option.name == "profile":
             name, origin = option.take(value, where), where
     if name is not None:
-        yield from _from_file(choose_profile(str(name), origin, own))
+        yield from _from_file(_profile_options(str(name), origin, own))
+
+
+def _profile_options(
+    name: str, origin: str, own: Mapping[str, Profile]
+) -> Iterator[tuple[str, object, str]]:
+    """Yield name, value and origin of each option of a profile; the user's own come first."""
+    known = {**SHIPPED, **own}
+    if name not in known:
+        raise UsageError(
+            f"profile {quoted(name)} ({origin}) is unknown: there are {', '.join(known)}; your own "
+            "are tables [profiles.NAME] in the file that --config names"
+        )
+    for option, value in known[name].items():
+        if option == "profile":
+            raise UsageError(f"profile {quoted(name)} names another profile: write out its options")
+        yield option, value, f"profile {name}"
 
 
 def _read_profiles(value: object, where: str) -> dict[str, Profile]:
-    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(table, dict) for table in value.values()):
         raise UsageError(
             f"{PROFILES} ({where}) must hold tables of options: write [{PROFILES}.NAME] above them"
         )
     return {
-        name: {key.replace("_", "-"): one for key, one in options.items()}
+        name: {key.replace("_", "-"): item for key, item in options.items()}
         for name, options in value.items()
     }
 
 
-def _from_file(keys: Iterable[_Key]) -> Iterator[_Given]:
-    known = {option.name: option for option in OPTIONS}
+def _from_file(keys: Iterable[_Key]) -> Iterator[_Named]:
     for name, value, where in keys:
         if name == PROFILES:
             continue
-        if isinstance(value, dict) and not (name in known and known[name].is_table):
-            tables = [one for one, option in known.items() if option.is_table]
+        if isinstance(value, dict) and not (name in _BY_NAME and _BY_NAME[name].is_table):
+            tables = [table for table, option in _BY_NAME.items() if option.is_table]
             if (table := nearest(name, [*tables, PROFILES])) is not None:
                 raise UsageError(f"the table {name!r} ({where}) is unknown: did you mean {table}?")
-            likely = nearest(next(iter(value), name), known) or "max-pages"
+            likely = nearest(next(iter(value), name), _BY_NAME) or "max-pages"
             raise UsageError(
                 f"the table {name!r} ({where}) is unknown: write options, such as {likely}, at "
                 "the top of the file, without a table"
             )
-        if name not in known:
-            raise _unknown(f"key {name!r} ({where})", name, known)
+        if name not in _BY_NAME:
+            raise _unknown(f"key {name!r} ({where})", name, _BY_NAME)
         # A number is read like a text: a duration needs its unit, as on the command line.
         is_number = type(value) in {int, float}
-        yield known[name], str(value) if is_number else value, where
+        yield _BY_NAME[name], str(value) if is_number else value, where
 
 
 def _read_toml(file: Path) -> Iterator[_Key]:
@@ -224,26 +221,24 @@ def _line(key: str, text: str) -> str:
     return ""
 
 
-def _from_environment(environment: Mapping[str, str]) -> Iterator[_Given]:
-    known = {option.variable: option for option in OPTIONS}
+def _from_environment(environment: Mapping[str, str]) -> Iterator[_Named]:
     for name, text in environment.items():
         if not name.startswith(PREFIX) or name in NOT_OPTIONS:
             continue
-        if name not in known:
-            raise _unknown(f"variable {name}", name, known)
+        if name not in _BY_VARIABLE:
+            raise _unknown(f"variable {name}", name, _BY_VARIABLE)
         # An empty variable counts as not set: scripts and containers cannot always leave one out.
         if text.strip():
-            yield known[name], text, name
+            yield _BY_VARIABLE[name], text, name
 
 
-def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Given]:
-    known = {option.name: option for option in OPTIONS}
+def _from_command_line(command_line: Mapping[str, object]) -> Iterator[_Named]:
     for key, value in command_line.items():
         name = key.replace("_", "-")
-        if name not in known:
-            raise _unknown(f"option {name!r}", name, known)
+        if name not in _BY_NAME:
+            raise _unknown(f"option {name!r}", name, _BY_NAME)
         if value is not None:
-            yield known[name], value, known[name].flag
+            yield _BY_NAME[name], value, _BY_NAME[name].flag
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
@@ -253,7 +248,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> UsageError:
     if name in {"config", f"{PREFIX}CONFIG"}:
         return UsageError(f"the {what} is unknown: only --config names a configuration file")
     # What all variables begin with makes none of them like another.
-    shortened = {one.removeprefix(PREFIX): one for one in known}
+    shortened = {known_name.removeprefix(PREFIX): known_name for known_name in known}
     near = nearest(name.removeprefix(PREFIX), shortened)
     if near is None:
         return UsageError(f"the {what} is unknown: 'gossamer crawl --help' lists the options")

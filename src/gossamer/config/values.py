@@ -15,6 +15,12 @@ NONE = "none"
 """The word for an empty list, and for most options without a value."""
 _MEANT = ": did you mean "
 _CREDENTIALS = re.compile(r"//[^/]*@")
+_SECONDS = {"h": Decimal(3600), "m": Decimal(60), "s": Decimal(1), "ms": Decimal("0.001")}
+_DECIMAL = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
+_BYTES = _DECIMAL | {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "B": 1}
+_BYTES_BY_LOWER_CASE = {unit.lower(): factor for unit, factor in _BYTES.items()}
+# Twenty digits are enough for every useful value, and bound the work.
+_QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
 
 
 class BadValueError(ValueError):
@@ -132,14 +138,6 @@ def _items(value: object, *, commas: bool) -> list[object]:
         return list(value)
     parts = (item.split(",") if isinstance(item, str) else [item] for item in value)
     return [part.strip() if isinstance(part, str) else part for item in parts for part in item]
-
-
-_SECONDS = {"h": Decimal(3600), "m": Decimal(60), "s": Decimal(1), "ms": Decimal("0.001")}
-_DECIMAL = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
-_BYTES = _DECIMAL | {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "KiB": 2**10, "B": 1}
-_BYTES_BY_LOWER_CASE = {unit.lower(): factor for unit, factor in _BYTES.items()}
-# Twenty digits are enough for every useful value, and bound the work.
-_QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
 
 
 def parse_duration(text: str) -> float | None:

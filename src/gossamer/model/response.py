@@ -20,8 +20,8 @@ class Headers(msgspec.Struct, frozen=True):
     @classmethod
     def read(cls, head: bytes) -> Self:
         """Return the fields of a header as it was received."""
-        found = _FIELD.findall(head.decode("latin-1"))
-        return cls(tuple([(name.lower(), value.strip(" \t")) for name, value in found]))
+        lines = _FIELD.findall(head.decode("latin-1"))
+        return cls(tuple([(name.lower(), value.strip(" \t")) for name, value in lines]))
 
     def get(self, name: str) -> str | None:
         """Return the value of the first field of that name, None if there is none."""

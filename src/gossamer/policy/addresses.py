@@ -71,50 +71,6 @@ _ISATAP = 0x0000_5EFE  # the middle of the address, save for one bit: RFC 5214, 
 _ISATAP_UNIVERSAL_BIT = 0x0200_0000
 
 
-class Embedded(NamedTuple):
-    """The IPv4 addresses inside an IPv6 address."""
-
-    addresses: tuple[IPv4Address, ...]
-    is_all: bool
-    """Whether only they matter; otherwise the IPv6 address itself is checked, too."""
-
-
-def special_use(address: Address) -> str | None:
-    """Return the special purpose of an address, None if it is on the public internet."""
-    if isinstance(address, IPv4Address):
-        return next((use for network, use in _IPV4_SPECIAL if address in network), None)
-    use = next((use for network, use in _IPV6_SPECIAL if address in network), None)
-    if use is None and address not in _GLOBAL_UNICAST:
-        return "not global unicast (RFC 4291)"
-    return use
-
-
-def embedded_ipv4(address: IPv6Address) -> Embedded:
-    """Return the IPv4 addresses inside an IPv6 address that is not IPv4-mapped."""
-    bits = int(address)
-    if address in _NAT64 or (address in _IPV4_COMPATIBLE and bits > 1):
-        return Embedded((_ipv4(bits),), is_all=True)
-    if address in _6TO4:
-        return Embedded((_ipv4(bits >> 80),), is_all=True)
-    if address in _TEREDO:
-        server, client = _ipv4(bits >> 64), _ipv4(~bits)
-        return Embedded((server, client), is_all=True)
-    if (bits >> 32) & 0xFFFF_FFFF & ~_ISATAP_UNIVERSAL_BIT == _ISATAP:
-        return Embedded((_ipv4(bits),), is_all=False)
-    return Embedded((), is_all=False)
-
-
-def unmapped(address: Address) -> Address:
-    """Return the IPv4 address of an IPv4-mapped one, else the address itself."""
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    return address
-
-
-def _ipv4(bits: int) -> IPv4Address:
-    return IPv4Address(bits & 0xFFFF_FFFF)
-
-
 _ADDRESS_AND_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):([0-9]{1,5})", re.ASCII)
 _HOST_NAME = re.compile(r"[^\s/:@?#%*\\\[\]]+")
 _LOOPBACK = (ip_address("127.0.0.1"), ip_address("::1"))
@@ -201,6 +157,50 @@ class AddressPolicy(msgspec.Struct, frozen=True):
             if embedded.is_all:
                 return None
         return special_use(address)
+
+
+class Embedded(NamedTuple):
+    """The IPv4 addresses inside an IPv6 address."""
+
+    addresses: tuple[IPv4Address, ...]
+    is_all: bool
+    """Whether only they matter; otherwise the IPv6 address itself is checked, too."""
+
+
+def special_use(address: Address) -> str | None:
+    """Return the special purpose of an address, None if it is on the public internet."""
+    if isinstance(address, IPv4Address):
+        return next((use for network, use in _IPV4_SPECIAL if address in network), None)
+    use = next((use for network, use in _IPV6_SPECIAL if address in network), None)
+    if use is None and address not in _GLOBAL_UNICAST:
+        return "not global unicast (RFC 4291)"
+    return use
+
+
+def embedded_ipv4(address: IPv6Address) -> Embedded:
+    """Return the IPv4 addresses inside an IPv6 address that is not IPv4-mapped."""
+    bits = int(address)
+    if address in _NAT64 or (address in _IPV4_COMPATIBLE and bits > 1):
+        return Embedded((_ipv4(bits),), is_all=True)
+    if address in _6TO4:
+        return Embedded((_ipv4(bits >> 80),), is_all=True)
+    if address in _TEREDO:
+        server, client = _ipv4(bits >> 64), _ipv4(~bits)
+        return Embedded((server, client), is_all=True)
+    if (bits >> 32) & 0xFFFF_FFFF & ~_ISATAP_UNIVERSAL_BIT == _ISATAP:
+        return Embedded((_ipv4(bits),), is_all=False)
+    return Embedded((), is_all=False)
+
+
+def unmapped(address: Address) -> Address:
+    """Return the IPv4 address of an IPv4-mapped one, else the address itself."""
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def _ipv4(bits: int) -> IPv4Address:
+    return IPv4Address(bits & 0xFFFF_FFFF)
 
 
 def _parse_address(text: str) -> Address | None:

@@ -1,8 +1,9 @@
-"""The adaptive delay of a host: as long as the host needs, by how it has answered so far.
+"""How long a host is left alone after a request, and when it is given up.
 
-The pause is a multiple of the time that a host takes to answer, as in Mercator and Heritrix, so a
-host that slows down under load is asked less often, until the two are in balance. It rises
-quickly, falls slowly, and doubles when the host says that it has too much to do.
+The pause is the configured delay, or longer for a host that is slow, fails or asks for more time.
+With `--delay auto` the delay itself is a multiple of the time that a host takes to answer, as in
+Mercator and Heritrix: a host that slows down under load is asked less often, until the two are in
+balance. It rises quickly, falls slowly, and doubles when the host says that it has too much to do.
 """
 
 MAX_RETRY_AFTER_S = 3600.0
@@ -15,6 +16,23 @@ HOPELESS_AFTER = 4
 
 HOPELESS_AFTER_REFUSALS = 20
 """A host is given up after this many failures in a row: about an hour, with the pauses."""
+
+
+FIRST_DELAY_S = 1.0
+"""The pause while nothing is known of a host, unless the floor is higher."""
+
+PAUSE_PER_ANSWER = 5.0
+"""How many times as long as an answer took the pause is, so that a host is at work for us for at
+most a sixth of the time. That is the delay factor of Heritrix."""
+
+MAX_AUTO_DELAY_S = 60.0
+"""The longest pause that slow answers and refusals lead to, unless the floor is higher."""
+
+RISE = 0.5
+"""How much of the way to a longer pause one answer goes: one slow page is not a slow host."""
+
+FALL = 0.25
+"""How much of the way to a shorter one."""
 
 
 def is_hopeless(failures: int, unanswered: int) -> bool:
@@ -36,29 +54,13 @@ def pause_after_request_s(
     long as it took to answer, unless the operator asked for no delay; a failing host twice as long
     each time; and a host that sends Retry-After gets that.
     """
-    rest = max(delay_s, min(took_s, MAX_BACK_OFF_S)) if delay_s > 0 else 0.0
+    pause_s = max(delay_s, min(took_s, MAX_BACK_OFF_S)) if delay_s > 0 else 0.0
     if failures:
-        rest = max(rest, min(max(delay_s, 0.5) * 2.0 ** min(failures - 1, 20), MAX_BACK_OFF_S))
+        back_off_s = max(delay_s, 0.5) * 2.0 ** min(failures - 1, 20)
+        pause_s = max(pause_s, min(back_off_s, MAX_BACK_OFF_S))
     if retry_after_s is not None:
-        rest = max(rest, min(max(retry_after_s, 0.0), MAX_RETRY_AFTER_S))
-    return rest
-
-
-FIRST_DELAY_S = 1.0
-"""The pause while nothing is known of a host, unless the floor is higher."""
-
-PAUSE_PER_ANSWER = 5.0
-"""How many times as long as an answer took the pause is, so that a host is at work for us for at
-most a sixth of the time. That is the delay factor of Heritrix."""
-
-MAX_AUTO_DELAY_S = 60.0
-"""The longest pause that slow answers and refusals lead to, unless the floor is higher."""
-
-RISE = 0.5
-"""How much of the way to a longer pause one answer goes: one slow page is not a slow host."""
-
-FALL = 0.25
-"""How much of the way to a shorter one."""
+        pause_s = max(pause_s, min(max(retry_after_s, 0.0), MAX_RETRY_AFTER_S))
+    return pause_s
 
 
 def auto_delay_s(

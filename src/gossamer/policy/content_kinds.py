@@ -84,6 +84,32 @@ _RANGES: Final[Mapping[ContentKind, str]] = MappingProxyType(
     }
 )
 
+HYPERLINKS: Final = frozenset({LinkKind.A, LinkKind.AREA})
+"""What a reader clicks on."""
+
+USUAL: Final = HYPERLINKS | {
+    *(LinkKind.FRAME, LinkKind.IFRAME, LinkKind.REFRESH),
+    *(LinkKind.NEXT, LinkKind.PREV, LinkKind.HEADER),
+}
+"""Where a reader gets to. A canonical or an alternate is the same content once more: to follow them
+costs a request for nothing new."""
+
+_LEADING_TO: Final[Mapping[ContentKind, frozenset[LinkKind]]] = MappingProxyType(
+    {
+        ContentKind.IMAGE: frozenset({LinkKind.IMAGE}),
+        ContentKind.AUDIO: frozenset({LinkKind.MEDIA}),
+        ContentKind.VIDEO: frozenset({LinkKind.MEDIA}),
+        ContentKind.CSS: frozenset({LinkKind.STYLESHEET}),
+        ContentKind.JS: frozenset({LinkKind.SCRIPT}),
+        ContentKind.FONT: frozenset({LinkKind.FONT}),
+        ContentKind.PDF: frozenset({LinkKind.OBJECT}),
+        ContentKind.XML: frozenset({LinkKind.ALTERNATE}),
+        ContentKind.JSON: frozenset({LinkKind.ALTERNATE}),
+        ContentKind.OTHER: frozenset({LinkKind.OBJECT}),
+    }
+)
+"""For files that pages refer to by other links than those of a reader. Feeds are alternates."""
+
 
 def kind_of_type(media_type: str, accepted: frozenset[ContentKind] = PAGES) -> ContentKind:
     """Return the kind of content that has this type, given in lower case and without parameters.
@@ -112,35 +138,8 @@ def accept_field(accepted: frozenset[ContentKind]) -> str:
         wanted = ["*/*;q=0.9"]
     else:
         ranges = [_RANGES[kind] for kind in ContentKind if kind in accepted and kind in _RANGES]
-        wanted = [*(f"{one};q=0.9" for one in ranges), "*/*;q=0.1"]
+        wanted = [*(f"{media_range};q=0.9" for media_range in ranges), "*/*;q=0.1"]
     return ",".join(["text/html", "application/xhtml+xml", *wanted])
-
-
-HYPERLINKS: Final = frozenset({LinkKind.A, LinkKind.AREA})
-"""What a reader clicks on."""
-
-USUAL: Final = HYPERLINKS | {
-    *(LinkKind.FRAME, LinkKind.IFRAME, LinkKind.REFRESH),
-    *(LinkKind.NEXT, LinkKind.PREV, LinkKind.HEADER),
-}
-"""Where a reader gets to. A canonical or an alternate is the same content once more: to follow them
-costs a request for nothing new."""
-
-_LEADING_TO: Final[Mapping[ContentKind, frozenset[LinkKind]]] = MappingProxyType(
-    {
-        ContentKind.IMAGE: frozenset({LinkKind.IMAGE}),
-        ContentKind.AUDIO: frozenset({LinkKind.MEDIA}),
-        ContentKind.VIDEO: frozenset({LinkKind.MEDIA}),
-        ContentKind.CSS: frozenset({LinkKind.STYLESHEET}),
-        ContentKind.JS: frozenset({LinkKind.SCRIPT}),
-        ContentKind.FONT: frozenset({LinkKind.FONT}),
-        ContentKind.PDF: frozenset({LinkKind.OBJECT}),
-        ContentKind.XML: frozenset({LinkKind.ALTERNATE}),
-        ContentKind.JSON: frozenset({LinkKind.ALTERNATE}),
-        ContentKind.OTHER: frozenset({LinkKind.OBJECT}),
-    }
-)
-"""For files that pages refer to by other links than those of a reader. Feeds are alternates."""
 
 
 def kinds_to_follow(

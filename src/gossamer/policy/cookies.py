@@ -31,13 +31,13 @@ class Cookie(NamedTuple):
 class CookieChanges(NamedTuple):
     """What a request has changed in a jar."""
 
-    kept: Sequence[Cookie]
+    changed: Sequence[Cookie]
     """New cookies, and others that replace the one of the same key."""
     dropped: Sequence[str]
     """The keys of cookies that have expired or were deleted."""
 
     def __bool__(self) -> bool:
-        return bool(self.kept or self.dropped)
+        return bool(self.changed or self.dropped)
 
 
 def read_cookie(line: str, domain: str) -> Cookie | None:
@@ -58,7 +58,7 @@ def read_cookie(line: str, domain: str) -> Cookie | None:
 def find_changes(jar: Collection[Cookie], lines: Iterable[str], domain: str) -> CookieChanges:
     """Return what has changed in a jar of which libcurl returns these lines after a request."""
     before = dict(jar)
-    after = dict(one for line in lines if (one := read_cookie(line, domain)) is not None)
+    after = dict(cookie for line in lines if (cookie := read_cookie(line, domain)) is not None)
     return CookieChanges(
         [Cookie(key, line) for key, line in after.items() if before.get(key) != line],
         [key for key in before if key not in after],
@@ -67,5 +67,5 @@ def find_changes(jar: Collection[Cookie], lines: Iterable[str], domain: str) -> 
 
 def change_jar(jar: Collection[Cookie], changes: CookieChanges) -> list[Cookie]:
     """Return a jar with changes, which were perhaps found in an earlier state of it."""
-    gone = {*changes.dropped, *(one.key for one in changes.kept)}
-    return [*(one for one in jar if one.key not in gone), *changes.kept][-MAX_COOKIES:]
+    gone = {*changes.dropped, *(cookie.key for cookie in changes.changed)}
+    return [*(cookie for cookie in jar if cookie.key not in gone), *changes.changed][-MAX_COOKIES:]

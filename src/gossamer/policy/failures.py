@@ -76,7 +76,7 @@ FAILED = frozenset(Outcome) - {
 
 MAY_PASS = frozenset(
     {
-        *(one.outcome for one in TREATMENTS.values() if one.retry),
+        *(treatment.outcome for treatment in TREATMENTS.values() if treatment.retry),
         *(Outcome.ROBOTS_UNREACHABLE, Outcome.GAVE_UP, Outcome.HOST_OVER_BUDGET),
     }
 )
@@ -96,22 +96,6 @@ _STATUSES: dict[int, Cause] = {
 }
 _CLASSES = {2: None, 4: Cause.STATUS_CLIENT_ERROR, 5: Cause.STATUS_SERVER_ERROR}
 
-
-def status_words(status: int) -> str:
-    """Return `403 Forbidden`, or the number if the status is not registered."""
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
-
-
-def cause_of_status(status: int) -> Cause | None:
-    """Return why an answer of this status has no page; None when it has one, or is a redirect."""
-    if status in REDIRECTS:
-        return None
-    return _STATUSES.get(status) or _CLASSES.get(status // 100, Cause.STATUS_UNEXPECTED)
-
-
 RETRIES = 1
 """How often a failure that may pass is tried again, unless the operator wants otherwise."""
 
@@ -130,6 +114,21 @@ _TOO_LATE = frozenset(
         *(Cause.SILENCE_TIMEOUT, Cause.TOTAL_TIMEOUT, Cause.TOO_SLOW),
     }
 )
+
+
+def status_words(status: int) -> str:
+    """Return `403 Forbidden`, or the number if the status is not registered."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def cause_of_status(status: int) -> Cause | None:
+    """Return why an answer of this status has no page; None when it has one, or is a redirect."""
+    if status in REDIRECTS:
+        return None
+    return _STATUSES.get(status) or _CLASSES.get(status // 100, Cause.STATUS_UNEXPECTED)
 
 
 def may_retry(

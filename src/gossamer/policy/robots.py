@@ -60,10 +60,10 @@ class RobotsRule(msgspec.Struct, frozen=True, gc=False):
         if len(pieces) == 1:
             return not self.anchored or position == len(target)
         for piece in pieces[1:-1]:
-            found = target.find(piece, position)
-            if found < 0:
+            start = target.find(piece, position)
+            if start < 0:
                 return False
-            position = found + len(piece)
+            position = start + len(piece)
         if self.anchored:
             return target.endswith(pieces[-1], position)
         return target.find(pieces[-1], position) >= 0
@@ -231,8 +231,8 @@ def product_token(user_agent: str) -> str:
     "Mozilla/5.0 (compatible; ExampleBot/0.1)" it is the first word in the parentheses.
     """
     compatible = _COMPATIBLE.match(user_agent)
-    found = _PRODUCT_TOKEN.match(user_agent, compatible.end() if compatible else 0)
-    return found[0] if found else ""
+    token = _PRODUCT_TOKEN.match(user_agent, compatible.end() if compatible else 0)
+    return token[0] if token else ""
 
 
 def parse_robots(body: bytes, agent: str) -> RobotsRules:

@@ -11,6 +11,8 @@ DRAIN_BYTES: Final = 64 * 1024
 MAX_SITEMAP_BYTES: Final = 50 * 1024 * 1024
 """How much of a sitemap is read, decompressed: as much as it may have (sitemaps.org)."""
 
+UNLIMITED: Final = 10**15
+
 FRAMING_BYTES: Final = 1024 * 1024
 """How much an answer may have beside its body whatever its size: header, chunk sizes, TLS."""
 
@@ -29,9 +31,6 @@ def most_received(max_body_bytes: int) -> int:
     return max(max_body_bytes, MAX_ROBOTS_BYTES) + DRAIN_BYTES
 
 
-UNLIMITED = 10**15
-
-
 class Allowance:
     """What a task may still receive, counted as it arrives: before any content decoding.
 
@@ -48,7 +47,7 @@ class Allowance:
     ) -> None:
         """Allow so much; `is_last`: it is all that is left, and may be less than a request needs.
 
-        `on_received` hears of each change of what was received and is not accounted for yet.
+        `on_received` gets each change of what was received and is not accounted for yet.
         """
         self.received = 0
         self._limit = limit

@@ -1,8 +1,8 @@
-"""The decision whether URLs of a host are a trap: many URLs, made without end, that yield nothing.
+"""Traps: hosts that make URLs without end which lead to nothing new, and when they are given up.
 
 Two things are counted, and both are forgiven again, so that an honest site of any size stays clear:
 
-- **Repetition**, for each shape of URLs (`policy/traps.py`). A page that repeats another one
+- **Repetition**, for each shape of URLs (`UrlShape`). A page that repeats another one
   speaks against its shape, one whose words were on an earlier page of the host less so, and a page
   with content of its own speaks for it. But each page may be repeated once: a mirror, such as a
   manual that is translated in part, does no more, and has an end.
@@ -24,6 +24,35 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 from gossamer.model import Cause, Url
+
+REPEATED_PAGE: Final = 4
+SAME_WORDS: Final = 1
+OWN_CONTENT: Final = -36
+"""So at least nine of ten pages must repeat others, for a shape to be suspected at all."""
+SLOW_AT: Final = 20
+STOP_AT: Final = 200
+"""50 pages that repeat others, or 200 with the same words as others."""
+SLACK: Final = 0.4
+"""What one page with content of its own adds to that: one repeated page more for ten of them."""
+
+MAZE_SLOW_AT: Final = 20
+MAZE_STOP_AT: Final = 300
+KNOWN_LINK: Final = -20
+MIN_NEW_LINKS: Final = 2
+"""A chain of pages, each with a link to the next, is no maze."""
+
+SAMPLED: Final = 8
+"""Of how many pages one is examined, where nothing speaks against the host."""
+WATCHED: Final = 16
+"""How many pages are examined after one that speaks against the host."""
+
+MAX_SHAPES: Final = 500
+"""How many shapes, and how many directories, of a host are counted: those that are suspected, and
+those that were visited last."""
+MAX_PAGES: Final = 2000
+"""How many pages with random keys in their URLs are remembered, and how many repeated ones."""
+MAX_TEMPLATE_HASHES: Final = 256
+"""How many sets of words of a host are remembered: twelve months of a calendar, and more."""
 
 MAX_KEY_LENGTH: Final = 120
 _MAX_NAMES: Final = 4
@@ -59,14 +88,14 @@ def shape_of(url: Url) -> UrlShape:
     """Return the shape of a URL."""
     path, _, query = url.partition("?")
     group, parts = group_of(url), path.split("/")[3:]
-    segments = [_template(one) for one in parts]
-    if not query and not any(one.kinds for one in segments):
+    segments = [_template(part) for part in parts]
+    if not query and not any(segment.kinds for segment in segments):
         return UrlShape(group, group)
-    template = "/" + "/".join(one.text for one in segments) + _query_shape(query)
+    template = "/" + "/".join(segment.text for segment in segments) + _query_shape(query)
     sessions = []
-    for number, one in enumerate(segments):
-        if "X" in one.kinds:
-            sessions.append("/" + "/".join(each.text for each in segments[: number + 1]) + "/*")
+    for end, segment in enumerate(segments, start=1):
+        if "X" in segment.kinds:
+            sessions.append("/" + "/".join(part.text for part in segments[:end]) + "/*")
             break
     names = _parameters(query)
     sessions += [f"*?{name}=X" for name, value in names if "X" in _template(value).kinds]
@@ -74,7 +103,7 @@ def shape_of(url: Url) -> UrlShape:
         template[:MAX_KEY_LENGTH],
         group,
         _PIECE.sub(lambda piece: "X" if is_random(piece[0]) else piece[0], url) if sessions else "",
-        tuple(one[:MAX_KEY_LENGTH] for one in sessions),
+        tuple(place[:MAX_KEY_LENGTH] for place in sessions),
     )
 
 
@@ -125,38 +154,8 @@ def _query_shape(query: str) -> str:
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
-    pairs = (one.partition("=") for one in query.split("&")[: 2 * _MAX_NAMES] if one)
+    pairs = (pair.partition("=") for pair in query.split("&")[: 2 * _MAX_NAMES] if pair)
     return [(name, value) for name, _, value in pairs]
-
-
-REPEATED_PAGE: Final = 4
-SAME_WORDS: Final = 1
-OWN_CONTENT: Final = -36
-"""So at least nine of ten pages must repeat others, for a shape to be suspected at all."""
-SLOW_AT: Final = 20
-STOP_AT: Final = 200
-"""50 pages that repeat others, or 200 with the same words as others."""
-SLACK: Final = 0.4
-"""What one page with content of its own adds to that: one repeated page more for ten of them."""
-
-MAZE_SLOW_AT: Final = 20
-MAZE_STOP_AT: Final = 300
-KNOWN_LINK: Final = -20
-MIN_NEW_LINKS: Final = 2
-"""A chain of pages, each with a link to the next, is no maze."""
-
-SAMPLED: Final = 8
-"""Of how many pages one is examined, where nothing speaks against the host."""
-WATCHED: Final = 16
-"""How many pages are examined after one that speaks against the host."""
-
-MAX_SHAPES: Final = 500
-"""How many shapes, and how many directories, of a host are counted: those that are suspected, and
-those that were visited last."""
-MAX_PAGES: Final = 2000
-"""How many pages with random keys in their URLs are remembered, and how many repeated ones."""
-MAX_TEMPLATE_HASHES: Final = 256
-"""How many sets of words of a host are remembered: twelve months of a calendar, and more."""
 
 
 class TrapVerdict(msgspec.Struct, frozen=True):
@@ -211,8 +210,8 @@ class HostTraps(msgspec.Struct):
             return CLEAR
         shape = shape_of(url)
         verdicts = (*map(self._repetition, self._keys(shape)), self._maze(shape.group))
-        suspicions = [one for one in verdicts if one is not CLEAR]
-        return max(suspicions, key=lambda one: one.stop, default=CLEAR)
+        suspicions = [verdict for verdict in verdicts if verdict is not CLEAR]
+        return max(suspicions, key=lambda verdict: verdict.stop, default=CLEAR)
 
     @property
     def examines_next(self) -> bool:
@@ -228,7 +227,7 @@ class HostTraps(msgspec.Struct):
         if "?" not in url:
             return False
         shape = shape_of(url)
-        return any(one.startswith("*?") for one in shape.sessions) and self._is_page(shape)
+        return any(place.startswith("*?") for place in shape.sessions) and self._is_page(shape)
 
     def note(self, visit: TrapVisit) -> bool:
         """Count a page; return whether the verdict about URLs like it has changed."""
@@ -241,7 +240,7 @@ class HostTraps(msgspec.Struct):
             own, against = self.shapes.pop(key, (0, 0))
             self.shapes[key] = (own + stands_for * (weight < 0), max(0, against + weight))
             if len(self.shapes) > MAX_SHAPES:
-                clear = (one for one in self.shapes if self.shapes[one][1] < SLOW_AT)
+                clear = (shape for shape, (_, votes) in self.shapes.items() if votes < SLOW_AT)
                 del self.shapes[next(clear, next(iter(self.shapes)))]
         if shape.page and len(self.pages) < MAX_PAGES:
             self.pages.add(xxh3_64_intdigest(shape.page.encode()))
@@ -296,7 +295,7 @@ class HostTraps(msgspec.Struct):
         step = KNOWN_LINK if visit.known else int(visit.new >= MIN_NEW_LINKS)
         self.mazes[shape.group] = max(0, against + step)
         if len(self.mazes) > MAX_SHAPES:
-            clear = (one for one, against in self.mazes.items() if against < MAZE_SLOW_AT)
+            clear = (group for group, votes in self.mazes.items() if votes < MAZE_SLOW_AT)
             del self.mazes[next(clear, next(iter(self.mazes)))]
         return step > 0
 

@@ -22,12 +22,16 @@ from gossamer.urls.scope import (
     HostScopeFinder,
     Scope,
     ScopeKind,
-    SeedKeyCollector,
-    SeedKeys,
     scope_key,
     with_host_scopes,
 )
-from gossamer.urls.seeds import SeedLine, parse_seed, parse_seed_line
+from gossamer.urls.seeds import (
+    SeedKeyCollector,
+    SeedKeys,
+    SeedLine,
+    parse_seed,
+    parse_seed_line,
+)
 
 __all__ = [
     "MAX_URL_LENGTH",

@@ -85,8 +85,10 @@ def fingerprint(url: Url) -> Fingerprint:
 
 
 def _comparable_query(query: str) -> str:
-    kept = [parameter for parameter in query.split("&") if parameter and _names_page(parameter)]
-    return "&".join(sorted(dict.fromkeys(kept), key=_name))
+    parameters = [
+        parameter for parameter in query.split("&") if parameter and _names_page(parameter)
+    ]
+    return "&".join(sorted(dict.fromkeys(parameters), key=_name))
 
 
 def _name(parameter: str) -> str:

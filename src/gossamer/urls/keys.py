@@ -21,15 +21,15 @@ def authority(url: Url) -> str:
 
 def location(url: Url) -> str:
     """Return `host[:port]`, the network location, without the dot of a fully qualified name."""
-    found = url[8 if url[4] == "s" else 7 : url.find("/", 8)]
-    return without_root_dot(found) if found[-1] == "." or ".:" in found else found
+    place = url[8 if url[4] == "s" else 7 : url.find("/", 8)]
+    return without_root_dot(place) if place[-1] == "." or ".:" in place else place
 
 
 def host_of(url: Url) -> str:
     """Return the host as it is in the URL, without port; IPv6 addresses in brackets."""
-    found = url[8 if url[4] == "s" else 7 : url.find("/", 8)]
-    colon = found.rfind(":")
-    return found[:colon] if colon > found.rfind("]") else found
+    place = url[8 if url[4] == "s" else 7 : url.find("/", 8)]
+    colon = place.rfind(":")
+    return place[:colon] if colon > place.rfind("]") else place
 
 
 def host_key(url: Url) -> HostKey:

@@ -14,154 +14,29 @@ a pattern takes too long.
 """
 
 import sys
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import lru_cache
 from typing import Final, Literal, Self
 
 import msgspec
-import xxhash
 
 from gossamer.model import Url
 from gossamer.model.errors import UsageError, shown
 from gossamer.urls.keys import Domains, host_key, location
-from gossamer.urls.seeds import parse_seed
-
-BUCKETS = 256
-"""New keys are collected in this many parts, of which one at a time is sorted."""
-SMALLEST_CUT = 1024
-
-
-class SeedKeys:
-    """A set of texts that cannot be listed, packed for other processes."""
-
-    def __init__(self, packed: bytes = b"") -> None:
-        keys = array("Q", packed)
-        if sys.byteorder == "big":
-            keys.byteswap()
-        self._keys = keys
-
-    def __contains__(self, text: str) -> bool:
-        if not self._keys:
-            return False
-        keys, key = self._keys, xxhash.xxh3_64_intdigest(text.encode())
-        at = bisect_left(keys, key)
-        return at < len(keys) and keys[at] == key
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-
-class SeedKeyCollector:
-    """Collects the keys of seeds, in any order and any number of times."""
-
-    def __init__(self) -> None:
-        self._buckets = [array("Q") for _ in range(BUCKETS)]
-        self._cut_at = [SMALLEST_CUT] * BUCKETS
-        self._last = ""
-
-    def add(self, text: str) -> None:
-        """Add a key."""
-        if text == self._last:  # most lists are sorted by host
-            return
-        self._last = text
-        key = xxhash.xxh3_64_intdigest(text.encode())
-        number = key >> 56
-        bucket = self._buckets[number]
-        bucket.append(key)
-        if len(bucket) >= self._cut_at[number]:
-            self._buckets[number] = each_once = _each_once(bucket)
-            self._cut_at[number] = max(SMALLEST_CUT, 2 * len(each_once))
-
-    def packed(self) -> bytes:
-        """Return the set for `SeedKeys`."""
-        keys = array("Q")
-        for bucket in self._buckets:
-            keys.extend(_each_once(bucket))
-        if sys.byteorder == "big":
-            keys.byteswap()
-        return keys.tobytes()
-
-
-def _each_once(keys: Iterable[int]) -> "array[int]":
-    return array("Q", sorted(set(keys)))
-
-
-MAX_REPEATED: Final = 3
-"""A run of one to three segments may be there so often in a row."""
-MAX_SEGMENTS: Final = 50
-MAX_PARAMETERS: Final = 50
-
-
-def loop_in(url: Url) -> str:
-    """Return why a URL is surely made by a loop of links, in words; empty: it may be sound.
-
-    A relative link on a page that answers for every path gives `/a/b/a/b/a/b`.
-    """
-    path, _, query = url.partition("?")
-    if query.count("&") >= MAX_PARAMETERS:
-        return f"has more than {MAX_PARAMETERS} parameters"
-    segments = path.split("/")[3:]
-    if len(segments) > MAX_SEGMENTS:
-        return f"has more than {MAX_SEGMENTS} segments in its path"
-    for length in (1, 2, 3):
-        if _is_repeated(segments, length):
-            return f"has the same part of its path more than {MAX_REPEATED} times in a row"
-    return ""
-
-
-def _is_repeated(segments: list[str], length: int) -> bool:
-    """Tell whether a run of this many segments comes too often in a row."""
-    needed, run = length * MAX_REPEATED, 0
-    for at in range(length, len(segments)):
-        # Empty segments and numbers are no names: //, and 0/0/0/0 of a map.
-        is_same = segments[at] == segments[at - length] and not _is_plain(segments[at])
-        run = run + 1 if is_same else 0
-        if run >= needed:
-            return True
-    return False
-
-
-def _is_plain(segment: str) -> bool:
-    return not segment or segment.isdigit()
-
-
-MATCH_WITHIN_S = 0.1
-"""Ordinary patterns take microseconds."""
-
-
-class UrlPattern:
-    """One pattern; text that is not a regular expression raises `UsageError`."""
-
-    def __init__(self, pattern: str, role: str) -> None:
-        import regex  # noqa: PLC0415 -- most crawls have no patterns
-
-        self.text = pattern
-        self._too_long = sys.maxsize
-        try:
-            self._compiled = regex.compile(pattern)
-        except (regex.error, OverflowError, RecursionError) as error:
-            raise UsageError(
-                f"the {role} pattern {shown(pattern)} is not a regular expression: {error}"
-            ) from error
-
-    def matches(self, url: Url) -> bool | None:
-        """Return whether the URL matches; None if that would take too long to find out."""
-        if len(url) >= self._too_long:
-            return None
-        try:
-            return self._compiled.search(url, timeout=MATCH_WITHIN_S) is not None
-        except TimeoutError:
-            self._too_long = len(url)
-            return None
-
+from gossamer.urls.seeds import SeedKeys, parse_seed
 
 MAX_DIRECTORIES = 100
 """This many directories of a URL are looked up: a hostile one has a thousand."""
 
 ScopeKind = Literal["host", "domain", "prefix", "any"]
+
+MATCH_WITHIN_S = 0.1
+"""Ordinary patterns take microseconds."""
+MAX_REPEATED: Final = 3
+"""A run of one to three segments may be there so often in a row."""
+MAX_SEGMENTS: Final = 50
+MAX_PARAMETERS: Final = 50
 
 
 class ScopeDecision(msgspec.Struct, frozen=True):
@@ -389,7 +264,66 @@ def with_host_scopes(
 
     @lru_cache(10_000)
     def rule_for(host: str) -> ScopeRule | None:
-        found = find(host)
-        return None if found is None else rule_of(*found)
+        rule = find(host)
+        return None if rule is None else rule_of(*rule)
 
     return scope.with_exceptions(lambda url: rule_for(host_key(url)))
+
+
+class UrlPattern:
+    """One pattern; text that is not a regular expression raises `UsageError`."""
+
+    def __init__(self, pattern: str, role: str) -> None:
+        import regex  # noqa: PLC0415 -- most crawls have no patterns
+
+        self.text = pattern
+        self._too_long = sys.maxsize
+        try:
+            self._compiled = regex.compile(pattern)
+        except (regex.error, OverflowError, RecursionError) as error:
+            raise UsageError(
+                f"the {role} pattern {shown(pattern)} is not a regular expression: {error}"
+            ) from error
+
+    def matches(self, url: Url) -> bool | None:
+        """Return whether the URL matches; None if that would take too long to find out."""
+        if len(url) >= self._too_long:
+            return None
+        try:
+            return self._compiled.search(url, timeout=MATCH_WITHIN_S) is not None
+        except TimeoutError:
+            self._too_long = len(url)
+            return None
+
+
+def loop_in(url: Url) -> str:
+    """Return why a URL is surely made by a loop of links, in words; empty: it may be sound.
+
+    A relative link on a page that answers for every path gives `/a/b/a/b/a/b`.
+    """
+    path, _, query = url.partition("?")
+    if query.count("&") >= MAX_PARAMETERS:
+        return f"has more than {MAX_PARAMETERS} parameters"
+    segments = path.split("/")[3:]
+    if len(segments) > MAX_SEGMENTS:
+        return f"has more than {MAX_SEGMENTS} segments in its path"
+    for length in (1, 2, 3):
+        if _is_repeated(segments, length):
+            return f"has the same part of its path more than {MAX_REPEATED} times in a row"
+    return ""
+
+
+def _is_repeated(segments: list[str], length: int) -> bool:
+    """Tell whether a run of this many segments comes too often in a row."""
+    needed, run = length * MAX_REPEATED, 0
+    for at in range(length, len(segments)):
+        # Empty segments and numbers are no names: //, and 0/0/0/0 of a map.
+        is_same = segments[at] == segments[at - length] and not _is_plain(segments[at])
+        run = run + 1 if is_same else 0
+        if run >= needed:
+            return True
+    return False
+
+
+def _is_plain(segment: str) -> bool:
+    return not segment or segment.isdigit()

@@ -1,9 +1,13 @@
-"""URLs typed by people: their normal form, or a message that says what is wrong."""
+"""Seeds: URLs typed by people, lines of seed files, and the keys by which a scope knows seeds."""
 
 import re
-from collections.abc import Sequence
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 
 import msgspec
+import xxhash
 
 from gossamer.model import Url
 from gossamer.model.errors import UsageError, shown
@@ -123,3 +127,63 @@ def _score(text: str) -> float | None:
     if 0.0 <= score <= MAX_SEED_SCORE:
         return score
     raise UsageError(f"the score {shown(text)} is not a number from 0 (first) to 100 (last)")
+
+
+BUCKETS = 256
+"""New keys are collected in this many parts, of which one at a time is sorted."""
+SMALLEST_CUT = 1024
+
+
+class SeedKeys:
+    """A set of texts that cannot be listed, packed for other processes."""
+
+    def __init__(self, packed: bytes = b"") -> None:
+        keys = array("Q", packed)
+        if sys.byteorder == "big":
+            keys.byteswap()
+        self._keys = keys
+
+    def __contains__(self, text: str) -> bool:
+        if not self._keys:
+            return False
+        keys, key = self._keys, xxhash.xxh3_64_intdigest(text.encode())
+        at = bisect_left(keys, key)
+        return at < len(keys) and keys[at] == key
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+class SeedKeyCollector:
+    """Collects the keys of seeds, in any order and any number of times."""
+
+    def __init__(self) -> None:
+        self._buckets = [array("Q") for _ in range(BUCKETS)]
+        self._cut_at = [SMALLEST_CUT] * BUCKETS
+        self._last = ""
+
+    def add(self, text: str) -> None:
+        """Add a key."""
+        if text == self._last:  # most lists are sorted by host
+            return
+        self._last = text
+        key = xxhash.xxh3_64_intdigest(text.encode())
+        number = key >> 56
+        bucket = self._buckets[number]
+        bucket.append(key)
+        if len(bucket) >= self._cut_at[number]:
+            self._buckets[number] = each_once = _each_once(bucket)
+            self._cut_at[number] = max(SMALLEST_CUT, 2 * len(each_once))
+
+    def packed(self) -> bytes:
+        """Return the set for `SeedKeys`."""
+        keys = array("Q")
+        for bucket in self._buckets:
+            keys.extend(_each_once(bucket))
+        if sys.byteorder == "big":
+            keys.byteswap()
+        return keys.tobytes()
+
+
+def _each_once(keys: Iterable[int]) -> "array[int]":
+    return array("Q", sorted(set(keys)))

@@ -122,7 +122,7 @@ class CookieJars:
         if not (changes := jar.changes()):
             return False
         await self._frontier.put_cookies(jar.domain, changes)
-        return bool(changes.kept)
+        return bool(changes.changed)
 
     async def has_any(self, url: Url) -> bool:
         """Return whether there are cookies of the URL's domain, which it may get."""

@@ -58,7 +58,7 @@ def test_what_a_request_has_changed() -> None:
     jar = [cookie("stays"), cookie("changes"), cookie("goes")]
     after = [line("changes", "2"), line("stays"), line("comes"), line("bad", domain="test")]
     changes = find_changes(jar, after, "a.test")
-    assert changes.kept == [cookie("changes", "2"), cookie("comes")]
+    assert changes.changed == [cookie("changes", "2"), cookie("comes")]
     assert changes.dropped == [cookie("goes").key]
     assert changes
     assert not find_changes(jar, [one.line for one in jar], "a.test")
