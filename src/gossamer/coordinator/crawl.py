@@ -44,7 +44,7 @@ from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.runner import TIME_LIMIT_S
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.targets import OutputWishes
-from gossamer.stores.registry import kind_of
+from gossamer.stores.registry import needs_directory
 from gossamer.stores.rows import OPTIONS_NAME, CrawlChangedError
 from gossamer.worker.link_filter import LinkFilter
 from gossamer.worker.sitemaps import as_sitemap
@@ -193,8 +193,9 @@ class Crawl:
 
     def _request(self) -> OpenRequest:
         plan, options = self._plan, self._plan.options
-        kind = kind_of(options.store)
-        is_needed = kind.in_directory or (options.dir is not None and not kind.shared)
+        is_needed = needs_directory(options.store) or (
+            options.dir is not None and not options.store.is_shared
+        )
         return OpenRequest(
             address=options.store,
             name=plan.name,

@@ -11,7 +11,6 @@ from gossamer.modules.contract import Hooks, Module, ModuleContext
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import ServedModules
 from gossamer.modules.runner import ModuleRunner
-from gossamer.stores.registry import kind_of
 
 
 class CrawlModules:
@@ -82,5 +81,5 @@ class CrawlModules:
             worker=0,
             resumed_from=numbering.last_page,
             gaps=numbering.gaps,
-            shared=may_have_company and kind_of(self._plan.options.store).shared,
+            shared=may_have_company and self._plan.options.store.is_shared,
         )

@@ -27,7 +27,7 @@ from gossamer.outputs.targets import OutputWishes
 from gossamer.outputs.writer import OutputWriter
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.registry import kind_of, reopening
+from gossamer.stores.registry import reopening
 from gossamer.stores.rows import ReconnectDeadline, StoreAwayError
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class OutputProcess:
         """Open the outputs, and follow the log."""
         store = load({"store": order.store}, {}).options.store
         request = ReadRequest(address=store, name=order.name, directory=Path(order.directory))
-        self._open, self._is_lasting = reopening(request), kind_of(store).shared
+        self._open, self._is_lasting = reopening(request), store.is_shared
         self._writer = OutputWriter(order.wishes.specs(Path(order.folder)), order.rules)
         self._writer.lock()
         await self._read(self._writer.open)

@@ -62,12 +62,11 @@ async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[CrawlRead
         raise UsageError(f"there is no crawl with a Redis of its own in {directory}")
     async with AsyncExitStack() as stack:
         running = await await_running(directory)
-        address = running
-        if address is None:
+        if (address := running) is None:
             address = await stack.enter_async_context(_started(directory))
         store = StoreAddress("redis", url=address.url())
-        there = replace(request, address=store, directory=directory)
-        async with open_redis_reader(there, may_be_led=running is not None) as crawl:
+        request = replace(request, address=store, directory=directory)
+        async with open_redis_reader(request, may_be_led=running is not None) as crawl:
             yield crawl
 
 
@@ -120,14 +119,14 @@ async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
         start = partial(_start, socket, directory / FOLDER, lock.fileno())
         process = start()
 
-        async def keep() -> None:
+        async def restart() -> None:
             nonlocal process
             while True:
                 await asyncio.sleep(1)
                 if process.poll() is not None:
                     process = start()
 
-        keeping = asyncio.create_task(keep())
+        restarting = asyncio.create_task(restart())
         try:
             while not await _answers(directory, Redis.ping):
                 if process.poll() is not None:
@@ -137,7 +136,7 @@ async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
                 await asyncio.sleep(CHECK_EVERY_S)
             yield _address(directory)
         finally:
-            keeping.cancel()
+            restarting.cancel()
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(process.wait, STOP_WITHIN_S)
@@ -167,16 +166,17 @@ def _place_socket(directory: Path) -> Path:
 def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
     command = [_find_program(), "--save", "", *SETTINGS.split(), str(socket)]
-    kept, first = list[int](), None
+    inherited, before = list[int](), None
     if sys.platform == "linux":
-        kept, first = [lock], partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
+        before = partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
+        inherited = [lock]
     return subprocess.Popen(  # noqa: S603 -- found on the PATH
         command,
         cwd=folder,
         umask=0o077,
         start_new_session=True,
-        pass_fds=kept,
-        preexec_fn=first,  # noqa: PLW1509
+        pass_fds=inherited,
+        preexec_fn=before,  # noqa: PLW1509
     )
 
 
