@@ -5,7 +5,6 @@ So they are those of the rows, at any moment.
 """
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, Self
@@ -13,7 +12,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 
 from gossamer.model import Cause, CauseCount, Outcome
-from gossamer.stores.rows import ReadableRows, unpack_links
+from gossamer.stores.rows import ReadableRows, pack_links, unpack_links
 from gossamer.stores.url_record import UrlState
 
 REASONS_NAME = "reasons"
@@ -154,12 +153,10 @@ def count_rows(rows: ReadableRows) -> StoredCounts:
             if url.finished_at is not None:
                 first_at, last_at = min(first_at, url.finished_at), max(last_at, url.finished_at)
     depths = range(max(urls, default=-1) + 1)
-    by_depth = [
-        array("q", [counts[depth] for depth in depths]) for counts in (urls, finished, pages)
-    ]
+    by_depth = [pack_links([of[depth] for depth in depths]) for of in (urls, finished, pages)]
     return StoredCounts(
         states=dict(states),
-        depth_counts=(by_depth[0].tobytes(), by_depth[1].tobytes(), by_depth[2].tobytes()),
+        depth_counts=(by_depth[0], by_depth[1], by_depth[2]),
         queues=dict(queues),
         pages=sum(1 for _ in rows.known_pages()),
         hosts=sum(1 for _ in rows.hosts()),

@@ -11,7 +11,7 @@ import msgspec
 from gossamer.config import IN_DIRECTORY, StoreAddress
 from gossamer.coordinator.plan import StoredOptions, read_options
 from gossamer.model.errors import GossamerError, OlderFormatError
-from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
+from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, REDIS_FOLDER, is_crawl
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest
 from gossamer.stores.registry import open_for_reading
@@ -98,7 +98,10 @@ def _crawl_directories(here: Path) -> list[Path]:
 
 
 def _disk_of(directory: Path) -> int:
-    files = [*directory.glob(f"{DATABASE}*"), *directory.glob(f"{FOLDER}/{APPEND_ONLY_FILES}")]
+    files = [
+        *directory.glob(f"{DATABASE}*"),
+        *directory.glob(f"{REDIS_FOLDER}/{APPEND_ONLY_FILES}"),
+    ]
     return sum(file.stat().st_size for file in files)
 
 

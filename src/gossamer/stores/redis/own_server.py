@@ -27,7 +27,7 @@ from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.stores.directory import (
     DATABASE,
-    FOLDER,
+    REDIS_FOLDER,
     CrawlDirectory,
     find_crawl,
     is_locked,
@@ -112,11 +112,11 @@ async def wait_for_others(directory: Path) -> None:
 @asynccontextmanager
 async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
     """Have the server run, and again if it dies."""
-    with directory.joinpath(FOLDER, "lock").open("ab") as lock:
+    with directory.joinpath(REDIS_FOLDER, "lock").open("ab") as lock:
         await _take(lock.fileno(), directory)
         await _answers(directory, Redis.shutdown)
         socket = _place_socket(directory)
-        start = partial(_start, socket, directory / FOLDER, lock.fileno())
+        start = partial(_start, socket, directory / REDIS_FOLDER, lock.fileno())
         process = start()
 
         async def restart() -> None:
@@ -130,7 +130,7 @@ async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
         try:
             while not await _answers(directory, Redis.ping):
                 if process.poll() is not None:
-                    log = directory / FOLDER / "log"
+                    log = directory / REDIS_FOLDER / "log"
                     why = log.read_text(errors="replace").rpartition(" # ")[2].strip()
                     raise CrawlError(f"the Redis of this crawl did not start ({why}): see {log}")
                 await asyncio.sleep(CHECK_EVERY_S)
@@ -141,7 +141,7 @@ async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
             with suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(process.wait, STOP_WITHIN_S)
             process.kill()
-            if socket.parent.name != FOLDER:
+            if socket.parent.name != REDIS_FOLDER:
                 shutil.rmtree(socket.parent, ignore_errors=True)
 
 
@@ -156,7 +156,7 @@ async def _take(lock: int, directory: Path) -> None:
 
 def _place_socket(directory: Path) -> Path:
     """Return where the server is to listen: in its folder, or where a link leads that is short."""
-    socket = directory.resolve() / FOLDER / "socket"
+    socket = directory.resolve() / REDIS_FOLDER / "socket"
     socket.unlink(missing_ok=True)
     if len(str(socket)) > SOCKET_BYTES or not str(socket).isascii():
         socket.symlink_to(Path(tempfile.mkdtemp(prefix="gossamer-"), "socket"))
@@ -200,4 +200,4 @@ async def _answers(directory: Path, ask: Callable[[Redis], object]) -> bool:
 
 
 def _address(directory: Path) -> RedisAddress:
-    return RedisAddress(socket=str((directory / FOLDER / "socket").resolve()))
+    return RedisAddress(socket=str((directory / REDIS_FOLDER / "socket").resolve()))
