@@ -84,7 +84,7 @@ class Channel(asyncio.Protocol):
     ) -> None:
         """Prepare; `on_batch` is called when calls that came together have been carried out.
 
-        And `on_taken` for each frame that needs not be kept any more, in the order in which they
+        And `on_taken` for each frame that is not needed any more, in the order in which they
         came: its call was carried out, or was begun if it may take long.
         """
         methods = [method for contract in contracts for method in contract.methods.values()]

@@ -103,9 +103,7 @@ async def wait_for_others(directory: Path) -> None:
     """Wait a moment for those who have joined: they are to learn that the crawl is over."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LEAVE_WITHIN_S):
-            while await _answers(  # noqa: ASYNC110 -- there is no event
-                directory, lambda client: len(client.client_list()) > 1
-            ):
+            while await _answers(directory, lambda client: len(client.client_list()) > 1):  # noqa: ASYNC110 -- there is no event
                 await asyncio.sleep(CHECK_EVERY_S)
 
 
@@ -165,18 +163,15 @@ def _place_socket(directory: Path) -> Path:
 
 def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
-    command = [_find_program(), "--save", "", *SETTINGS.split(), str(socket)]
-    inherited, before = list[int](), None
-    if sys.platform == "linux":
-        before = partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
-        inherited = [lock]
+    on_linux = sys.platform == "linux"
+    end = partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM) if on_linux else None
     return subprocess.Popen(  # noqa: S603 -- found on the PATH
-        command,
+        [_find_program(), "--save", "", *SETTINGS.split(), str(socket)],
         cwd=folder,
         umask=0o077,
         start_new_session=True,
-        pass_fds=inherited,
-        preexec_fn=before,  # noqa: PLW1509
+        pass_fds=[lock] if on_linux else [],
+        preexec_fn=end,  # noqa: PLW1509
     )
 
 

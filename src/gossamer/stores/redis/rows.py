@@ -4,7 +4,7 @@ There is no rule in it, neither here nor on the server.
 
 One connection reads, in the thread that has the rows; another one writes, in whatever thread makes
 changes durable. A commit is one transaction, under the lead of the crawl (lead.py). What was
-written and is not on the server yet is kept here, for whoever reads it meanwhile.
+written and is not on the server yet is here, for whoever reads it meanwhile.
 """
 
 import asyncio
