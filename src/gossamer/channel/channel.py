@@ -27,7 +27,7 @@ LAZY_S: Final = 0.01
 PROTOCOL: Final = f"gossamer {__version__} channel 1"
 """Both ends must be of one version: the messages are those of its contracts."""
 MAX_MESSAGE: Final = 64_000_000
-ERRORS: Final = {one.__name__: one for one in (CrawlError, PageRefusedError, UsageError)}
+ERRORS: Final = {kind.__name__: kind for kind in (CrawlError, PageRefusedError, UsageError)}
 
 Handler = Callable[..., Awaitable[Any]]
 
@@ -59,6 +59,17 @@ def methods_of(contract: Contract[Any], target: object) -> dict[str, Handler]:
     return {name: getattr(target, name) for name in contract.methods}
 
 
+def give_answer(answer: asyncio.Future[Any], kind: int, method: Method, message: bytes) -> None:
+    """Answer a call with what has arrived for it; whoever asked may have been cancelled."""
+    if answer.done():
+        return
+    if kind == RESULT:
+        answer.set_result(method.read_result(message))
+    else:
+        name, text = msgspec.msgpack.decode(message, type=tuple[str, str])
+        answer.set_exception(ERRORS.get(name, CrawlError)(text))
+
+
 class Channel(asyncio.Protocol):
     """One end of a line between two processes; both ends know the same contracts in one order."""
 
@@ -73,10 +84,10 @@ class Channel(asyncio.Protocol):
     ) -> None:
         """Prepare; `on_batch` is called when calls that came together have been carried out.
 
-        And `on_taken` for each frame that needs not be kept any more, in the order in which they
+        And `on_taken` for each frame that is not needed any more, in the order in which they
         came: its call was carried out, or was begun if it may take long.
         """
-        methods = [one for contract in contracts for one in contract.methods.values()]
+        methods = [method for contract in contracts for method in contract.methods.values()]
         self._numbers = {id(method): number for number, method in enumerate(methods)}
         self._methods = methods
         self._handlers = self._find_handlers(served)
@@ -204,20 +215,10 @@ class Channel(asyncio.Protocol):
             else:
                 if call in self._calls:
                     method, answer = self._calls[call]
-                    if not answer.done():  # whoever asked may have been cancelled
-                        self._answer(answer, kind, method, message)
+                    give_answer(answer, kind, method, message)
                 self._on_taken()
         except (msgspec.MsgspecError, IndexError, RecursionError, ValueError) as error:
             self._break_off(f"it sent an invalid message: {error}")
-
-    def _answer(
-        self, answer: asyncio.Future[Any], kind: int, method: Method, message: bytes
-    ) -> None:
-        if kind == RESULT:
-            answer.set_result(method.read_result(message))
-        else:
-            name, words = msgspec.msgpack.decode(message, type=tuple[str, str])
-            answer.set_exception(ERRORS.get(name, CrawlError)(words))
 
     def _greet(self, kind: int, message: bytes) -> None:
         self._is_greeted = True
@@ -307,16 +308,16 @@ class Channel(asyncio.Protocol):
     def _find_handlers(
         self, served: Sequence[Served]
     ) -> dict[int, tuple[Handler, bool, Served | None]]:
-        found: dict[int, tuple[Handler, bool, Served | None]] = {}
-        for one in served:
-            for name, method in one.contract.methods.items():
-                if name in one.target:
-                    at_once = one.at_once is None or name in one.at_once
-                    found[self._numbers[id(method)]] = one.target[name], at_once, one
-        return {
-            number: found.get(number, (partial(_refuse, method.name), False, None))
+        handlers: dict[int, tuple[Handler, bool, Served | None]] = {
+            number: (partial(_refuse, method.name), False, None)
             for number, method in enumerate(self._methods)
         }
+        for service in served:
+            for name, method in service.contract.methods.items():
+                if name in service.target:
+                    at_once = service.at_once is None or name in service.at_once
+                    handlers[self._numbers[id(method)]] = service.target[name], at_once, service
+        return handlers
 
     # -- what is sent ----------------------------------------------------------------------------
 

@@ -71,10 +71,10 @@ def _method(name: str, function: Callable[..., Any]) -> Method:
     result = hints.pop("return")
     parameters = list(inspect.signature(function).parameters.values())[1:]
     fields = [
-        (one.name, hints[one.name])
-        if one.default is one.empty
-        else (one.name, hints[one.name], one.default)
-        for one in parameters
+        (parameter.name, hints[parameter.name])
+        if parameter.default is parameter.empty
+        else (parameter.name, hints[parameter.name], parameter.default)
+        for parameter in parameters
     ]
     arguments = msgspec.defstruct(f"{name}_arguments", fields, array_like=True, frozen=True)
     return Method(

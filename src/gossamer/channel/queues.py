@@ -19,7 +19,6 @@ import msgspec
 from gossamer.channel.channel import (
     CALL,
     ERROR,
-    ERRORS,
     HEADER,
     HELLO,
     NOTICE,
@@ -28,6 +27,7 @@ from gossamer.channel.channel import (
     Channel,
     ChannelClosedError,
     Served,
+    give_answer,
 )
 from gossamer.channel.contract import Contract, Method
 from gossamer.model.errors import CrawlError
@@ -136,16 +136,16 @@ class QueueServer(Channel):
             return False
         self._is_idle.clear()
         self._last_message = number
-        self._seen = {one for one in self._seen if one >= floor}
+        self._seen = {call for call in self._seen if call >= floor}
         try:
-            found = [*frames(message[MESSAGE.size :])]
+            arrived = [*frames(message[MESSAGE.size :])]
         except (ValueError, struct.error) as error:
             self._refuse(f"it sent an invalid message: {error}")
-            found = []
-        self._frames_left.append(max(1, len(found)))
-        if not found:
+            arrived = []
+        self._frames_left.append(max(1, len(arrived)))
+        if not arrived:
             self._frame_taken()
-        for kind, call, method, content in found:
+        for kind, call, method, content in arrived:
             if kind == AGAIN:
                 self._take_repetition(call, method, content, floor)
             else:
@@ -181,8 +181,8 @@ class QueueServer(Channel):
             self._on_hello(hello)
 
     def _refuse(self, why: str) -> None:
-        words = f"the frontier of the crawl does not understand this process: {why}"
-        self._send(ERROR, 0, 0, msgspec.msgpack.encode(("CrawlError", words)))
+        message = f"the frontier of the crawl does not understand this process: {why}"
+        self._send(ERROR, 0, 0, msgspec.msgpack.encode(("CrawlError", message)))
         self.end()
 
     def _frame_taken(self) -> None:
@@ -212,7 +212,7 @@ class QueueClient:
     def __init__(
         self, contracts: Sequence[Contract[Any]], queues: MessageQueues, hello: Hello
     ) -> None:
-        methods = [one for contract in contracts for one in contract.methods.values()]
+        methods = [method for contract in contracts for method in contract.methods.values()]
         self._numbers = {id(method): number for number, method in enumerate(methods)}
         self._queues = queues
         self._encode = msgspec.msgpack.Encoder().encode
@@ -230,9 +230,9 @@ class QueueClient:
         self._error: BaseException | None = None
         self.over: asyncio.Future[str] = self._loop.create_future()
         """What ended the crawl, when that is known."""
-        self._tasks = [asyncio.create_task(one) for one in (self._push(), self._pull())]
-        for one in self._tasks:
-            one.add_done_callback(self._ended)
+        self._tasks = [asyncio.create_task(work) for work in (self._push(), self._pull())]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
 
     async def call(self, method: Method, arguments: msgspec.Struct) -> Any:  # noqa: ANN401
         """Make a call, and return its result or raise its error."""
@@ -259,8 +259,8 @@ class QueueClient:
         with suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await self._is_sent.wait()
-        for one in self._tasks:
-            one.cancel()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # -- what is sent ----------------------------------------------------------------------------
@@ -312,17 +312,11 @@ class QueueClient:
         elif kind == OVER and not self.over.done():
             self.over.set_result(content.decode())
         elif kind == ERROR and not call:
-            _, words = msgspec.msgpack.decode(content, type=tuple[str, str])
-            raise CrawlError(words)
+            _, text = msgspec.msgpack.decode(content, type=tuple[str, str])
+            raise CrawlError(text)
         elif kind in {RESULT, ERROR} and call in self._calls:
             method, _, answer = self._calls.pop(call)
-            if answer.done():  # whoever asked was cancelled
-                return
-            if kind == RESULT:
-                answer.set_result(method.read_result(content))
-            else:
-                name, words = msgspec.msgpack.decode(content, type=tuple[str, str])
-                answer.set_exception(ERRORS.get(name, CrawlError)(words))
+            give_answer(answer, kind, method, content)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         if task.cancelled():
@@ -337,5 +331,5 @@ class QueueClient:
         if not self.over.done():
             self.over.set_exception(error)
             self.over.exception()
-        for one in self._tasks:
-            one.cancel()
+        for running in self._tasks:
+            running.cancel()

@@ -37,7 +37,7 @@ from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import CoordinatorModules, ServedModules, WorkerModules
 from gossamer.modules.runner import TIME_LIMIT_S, ModuleRunner
 from gossamer.outputs.targets import OutputWishes
-from gossamer.stores.registry import kind_of
+from gossamer.stores.registry import needs_directory
 from gossamer.stores.rows import OPTIONS_NAME, CrawlChangedError
 from gossamer.worker.events import report_depths
 from gossamer.worker.link_filter import LinkFilter
@@ -145,8 +145,9 @@ class Crawl:
 
     def _open_request(self) -> OpenRequest:
         plan, options = self._plan, self._plan.options
-        kind = kind_of(options.store)
-        is_needed = kind.in_directory or (options.dir is not None and not kind.shared)
+        is_needed = needs_directory(options.store) or (
+            options.dir is not None and not options.store.is_shared
+        )
         return OpenRequest(
             address=options.store,
             name=plan.name,
@@ -404,7 +405,7 @@ class CrawlModules:
             worker=0,
             resumed_from=numbering.last_page,
             gaps=numbering.gaps,
-            shared=may_have_company and kind_of(self._plan.options.store).shared,
+            shared=may_have_company and self._plan.options.store.is_shared,
         )
 
 

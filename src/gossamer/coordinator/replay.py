@@ -19,7 +19,7 @@ from gossamer.modules.stored_pages import read_page
 from gossamer.stores.files import IDENTITY_NAME
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.registry import kind_of, open_for_reading
+from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import decode_metadata
 from gossamer.stores.url_record import Record
 
@@ -101,7 +101,7 @@ class Replay:
         to_lock = OpenRequest(
             address=store, name=plan.name, directory=plan.directory, say=self._observer.say
         )
-        name = plan.name if kind_of(store).shared else None
+        name = plan.name if store.is_shared else None
         request = ReadRequest(address=store, name=name, directory=plan.directory)
         reports = []
         async with open_to_replay(to_lock) as crawl, open_for_reading(request) as reader:

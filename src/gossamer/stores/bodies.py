@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 import xxhash
 import zstandard
+from msgspec.structs import astuple
 
 from gossamer.download.body import Body, CodingError, decoders_of
 from gossamer.model import Exchange
@@ -96,12 +97,13 @@ class PageContent(msgspec.Struct, frozen=True, array_like=True):
             return None
         exchange = _decompress(self.packed_exchange, MAX_EXCHANGE_BYTES)
         try:
-            return msgspec.msgpack.decode(exchange, type=Exchange)
+            return Exchange(*_decode_exchange(exchange))
         except msgspec.MsgspecError as error:
             raise CodingError(f"the exchange cannot be read: {error}") from error
 
 
 _decode_content: Final = msgspec.msgpack.Decoder(PageContent).decode
+_decode_exchange: Final = msgspec.msgpack.Decoder(tuple[bytes, bytes, str | None]).decode
 
 
 class ContentPacker:
@@ -123,7 +125,7 @@ class ContentPacker:
         `wire_body` is the body as it was received, where it had a coding.
         """
         packed = wire_body if coding else self._compress(body)
-        packed_exchange = self._compress(_encode(exchange)) if exchange else b""
+        packed_exchange = self._compress(_encode(astuple(exchange))) if exchange else b""
         return _encode(PageContent(coding, len(body), packed, packed_exchange))
 
 

@@ -5,19 +5,20 @@ So they are those of the rows, at any moment.
 """
 
 import math
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, Self
 
 import msgspec
 
 from gossamer.model import Cause, CauseCount, Outcome
-from gossamer.stores.rows import KnownUrl, ReadableRows
+from gossamer.stores.rows import ReadableRows, pack_links, unpack_links
 from gossamer.stores.url_record import UrlState
 
 REASONS_NAME = "reasons"
-"""The note of an embedded store with these counts, so that nobody has to count at its opening."""
+"""Where the counts of reasons are among the metadata: nobody has to count when it is opened."""
+COUNTS_NAME: Final = "counts"
+"""Where the other counters are among the metadata of a crawl."""
 WITHOUT_CAUSE = frozenset(
     {
         *(Outcome.REDIRECTED, Outcome.DUPLICATE, Outcome.SIMILAR),
@@ -57,26 +58,22 @@ class Reason(NamedTuple):
 
 def outcome_sums(counts: Iterable[tuple[Reason, int]]) -> dict[str, int]:
     """Return how many URLs ended with each outcome."""
-    sums: dict[str, int] = {}
+    sums = Counter[str]()
     for reason, urls in counts:
-        if urls:
-            sums[str(reason.outcome)] = sums.get(reason.outcome, 0) + urls
-    return sums
+        sums[str(reason.outcome)] += urls
+    return {outcome: urls for outcome, urls in sums.items() if urls}
 
 
 def cause_counts(counts: Iterable[tuple[Reason, int]]) -> list[CauseCount]:
     """Return why downloads failed, the most frequent cause first."""
-    found = [
+    causes = [
         CauseCount(outcome=reason.outcome, cause=reason.cause, status=reason.status, urls=urls)
         for reason, urls in counts
         if reason.cause is not None and urls
     ]
-    return sorted(found, key=lambda one: (-one.urls, one.outcome, one.cause, one.status or 0))
-
-
-def parsed_counts(fields: Mapping[str, int]) -> list[tuple[Reason, int]]:
-    """Return counts whose reasons `str` has written; ValueError for any other text."""
-    return [(Reason.parse(text), urls) for text, urls in fields.items()]
+    return sorted(
+        causes, key=lambda count: (-count.urls, count.outcome, count.cause, count.status or 0)
+    )
 
 
 def pack_reason_counts(counts: Mapping[Reason, int]) -> bytes:
@@ -85,13 +82,10 @@ def pack_reason_counts(counts: Mapping[Reason, int]) -> bytes:
     return msgspec.json.encode(dict(sorted(texts.items())))
 
 
-def read_reason_counts(note: bytes | None) -> dict[Reason, int]:
-    """Return counts that were stored; none if there is no note."""
-    return dict(parsed_counts(msgspec.json.decode(note or b"{}", type=dict[str, int])))
-
-
-COUNTS_NAME: Final = "counts"
-"""Under which name the counters are among the metadata of a crawl."""
+def read_reason_counts(stored: bytes | None) -> dict[Reason, int]:
+    """Return counts that were stored; none if nothing was."""
+    texts = msgspec.json.decode(stored or b"{}", type=dict[str, int])
+    return {Reason.parse(text): urls for text, urls in texts.items()}
 
 
 class DepthCounts(NamedTuple):
@@ -124,7 +118,7 @@ class StoredCounts(msgspec.Struct, array_like=True, kw_only=True, frozen=True):
     @property
     def depths(self) -> list[DepthCounts]:
         """How many URLs of each depth there are."""
-        return [*map(DepthCounts, *map(_unpacked, self.depth_counts))]
+        return [*map(DepthCounts, *map(unpack_links, self.depth_counts))]
 
 
 pack_counts: Final = msgspec.msgpack.Encoder().encode
@@ -142,53 +136,35 @@ def count_rows(rows: ReadableRows) -> StoredCounts:
     The times of the attempts are those of URLs that have ended.
     """
     leased = {lease.url for lease in rows.leases()}
-    counted = _RowCounter()
-    for known in rows.known_urls():
-        counted.add(known, is_leased=known.id in leased)
+    states, queues = Counter[int](), Counter[int]()
+    urls, finished, pages = Counter[int](), Counter[int](), Counter[int]()
+    first_at, last_at = math.inf, -math.inf
+    for url in rows.known_urls():
+        state = int(url.state)
+        if state == UrlState.QUEUED and url.id in leased:
+            state = int(UrlState.LEASED)
+        elif state == UrlState.QUEUED and url.queue is not None:
+            queues[url.queue] += 1
+        states[state] += 1
+        urls[url.depth] += 1
+        pages[url.depth] += url.page is not None
+        if state == UrlState.DONE:
+            finished[url.depth] += 1
+            if url.finished_at is not None:
+                first_at, last_at = min(first_at, url.finished_at), max(last_at, url.finished_at)
+    depths = range(max(urls, default=-1) + 1)
+    by_depth = [pack_links([of[depth] for depth in depths]) for of in (urls, finished, pages)]
     return StoredCounts(
-        states=dict(counted.states),
-        depth_counts=counted.depth_counts(),
-        queues=dict(counted.queues),
+        states=dict(states),
+        depth_counts=(by_depth[0], by_depth[1], by_depth[2]),
+        queues=dict(queues),
         pages=sum(1 for _ in rows.known_pages()),
         hosts=sum(1 for _ in rows.hosts()),
         relaxing=any(True for _ in rows.relaxing()),
-        first_attempt_at=counted.first_at if counted.last_at > -math.inf else None,
-        last_attempt_at=counted.last_at if counted.last_at > -math.inf else None,
+        first_attempt_at=first_at if first_at < math.inf else None,
+        last_attempt_at=last_at if first_at < math.inf else None,
         domains=sum(1 for _ in rows.domains()),
     )
-
-
-class _RowCounter:
-    def __init__(self) -> None:
-        self.states: Counter[int] = Counter()
-        self.queues: Counter[int] = Counter()
-        self._urls: Counter[int] = Counter()
-        self._finished: Counter[int] = Counter()
-        self._pages: Counter[int] = Counter()
-        self.first_at, self.last_at = math.inf, -math.inf
-
-    def add(self, known: KnownUrl, *, is_leased: bool) -> None:
-        state, depth = known.state, known.depth
-        if state == UrlState.QUEUED and is_leased:
-            state = int(UrlState.LEASED)
-        elif state == UrlState.QUEUED and known.queue is not None:
-            self.queues[known.queue] += 1
-        self.states[int(state)] += 1
-        self._urls[depth] += 1
-        self._pages[depth] += known.page is not None
-        if state == UrlState.DONE:
-            self._finished[depth] += 1
-        if state == UrlState.DONE and known.finished_at is not None:
-            self.first_at = min(self.first_at, known.finished_at)
-            self.last_at = max(self.last_at, known.finished_at)
-
-    def depth_counts(self) -> tuple[bytes, bytes, bytes]:
-        depths = range(max(self._urls, default=-1) + 1)
-        urls, finished, pages = (
-            _packed([counts[depth] for depth in depths])
-            for counts in (self._urls, self._finished, self._pages)
-        )
-        return urls, finished, pages
 
 
 def wrong_counts(rows: ReadableRows) -> Iterator[str]:
@@ -200,17 +176,17 @@ def wrong_counts(rows: ReadableRows) -> Iterator[str]:
     if packed is None:
         return
     try:
-        stored = dict(_in_words(unpack_counts(packed)))
+        stored = dict(_described(unpack_counts(packed)))
     except msgspec.MsgspecError as error:
         yield f"the counters cannot be read: {error}"
         return
-    counted = dict(_in_words(count_rows(rows)))
-    for words in dict.fromkeys([*stored, *counted]):
-        if (told := stored.get(words, 0)) != (there := counted.get(words, 0)):
-            yield f"{words}: the counter says {told}, and there are {there}"
+    counted = dict(_described(count_rows(rows)))
+    for what in dict.fromkeys([*stored, *counted]):
+        if (said := stored.get(what, 0)) != (number := counted.get(what, 0)):
+            yield f"{what}: the counter says {said}, and there are {number}"
 
 
-def _in_words(counts: StoredCounts) -> Iterator[tuple[str, int]]:
+def _described(counts: StoredCounts) -> Iterator[tuple[str, int]]:
     for state in UrlState:
         yield f"URLs that are {state.name.lower()}", counts.states.get(state, 0)
     for depth, of_depth in enumerate(counts.depths):
@@ -223,13 +199,3 @@ def _in_words(counts: StoredCounts) -> Iterator[tuple[str, int]]:
     yield "hosts", counts.hosts
     yield "domains", counts.domains
     yield "whether depths may decrease", int(counts.relaxing)
-
-
-def _packed(numbers: Sequence[int]) -> bytes:
-    return array("q", numbers).tobytes()
-
-
-def _unpacked(packed: bytes) -> Sequence[int]:
-    numbers = array("q")
-    numbers.frombytes(packed)
-    return numbers

@@ -1,4 +1,4 @@
-"""The directory of a crawl, and its lock."""
+"""The directory of a crawl: its lock, and its state in a file or in a Redis of its own."""
 
 import fcntl
 import os
@@ -17,6 +17,12 @@ DATABASE = "crawl.sqlite"
 LOCK = ".lock"
 WORKER_LOCK = ".lock-workers"
 """Its workers have this one as well, so that those of a killed crawl are noticed."""
+REDIS_FOLDER = "redis"
+"""The folder of a Redis that the crawl has for itself."""
+REDIS_MARK = ".gossamer"
+"""A file that says that Gossamer has made that folder."""
+APPEND_ONLY_FILES = "appendonlydir/appendonly.aof.*"
+"""What that Redis writes there."""
 LEFT_WITHIN_S = 5.0
 """How long the workers of a killed crawl are waited for: they end by themselves, within 2 s."""
 
@@ -140,12 +146,12 @@ def find_crawl(directory: Path | None, here: Path) -> Path:
         return directory
     if is_crawl(here):
         return here.resolve()
-    found = sorted(one for one in here.iterdir() if is_crawl(one))
-    if len(found) == 1:
-        return found[0].relative_to(here)
-    if not found:
+    crawls = sorted(path for path in here.iterdir() if is_crawl(path))
+    if len(crawls) == 1:
+        return crawls[0].relative_to(here)
+    if not crawls:
         raise UsageError("there is no crawl here: name its directory with --dir")
-    names = ", ".join(shown(one.name) for one in found)
+    names = ", ".join(shown(crawl.name) for crawl in crawls)
     raise UsageError(f"there are several crawls here: name one of {names} with --dir")
 
 
@@ -163,23 +169,18 @@ def _locked(lock: int, within_s: float = 0.1) -> bool:
             return True
 
 
-FOLDER = "redis"
-MARK = ".gossamer"
-APPEND_ONLY_FILES = "appendonlydir/appendonly.aof.*"
-
-
 def is_own_redis(directory: Path) -> bool:
     """Tell whether a crawl in this directory has a Redis of its own, as far as we may know."""
-    return os.path.isfile(directory / FOLDER / MARK)  # noqa: PTH113 -- a Path complains if not
+    return os.path.isfile(directory / REDIS_FOLDER / REDIS_MARK)  # noqa: PTH113 -- a Path complains if not
 
 
 def make_folder(directory: Path) -> Path:
     """Make the folder, which only its owner can enter; refuse one that is not ours."""
-    folder = directory / FOLDER
+    folder = directory / REDIS_FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     if not is_own_redis(directory) and any(folder.iterdir()):
         raise UsageError(
             f"{folder} was not written by Gossamer: move it away, or use another --dir"
         )
-    folder.joinpath(MARK).touch()
+    folder.joinpath(REDIS_MARK).touch()
     return folder

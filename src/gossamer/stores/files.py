@@ -1,6 +1,7 @@
-"""Whose a directory and its files are: a crawl replaces and removes only what it wrote itself.
+"""Files that are whole or not there, and whose they are.
 
-A crawl has an identity, drawn when it begins and kept in its store as a note. It stays the same
+A crawl replaces and removes only what it wrote itself. It has an identity, which is drawn when it
+begins, and is among the metadata in its store. It stays the same
 when the crawl goes on or starts over (`--fresh`). The folder `.gossamer` in a directory of results
 says which crawl they belong to, and has an empty file for each entry of the directory that this
 crawl made: any other is somebody else's.
@@ -18,6 +19,13 @@ from typing import Final
 import msgspec
 
 from gossamer.model.errors import CrawlError, UsageError
+
+IDENTITY_NAME: Final = "identity"
+"""Where the identity is among the metadata of a crawl."""
+MARKS: Final = ".gossamer"
+OWNER: Final = "crawl.json"
+STARTING_OVER: Final = "starting-over"
+"""There while the state of a crawl is removed and made again: its identity is only here then."""
 
 # Paths are text, and the calls those of `os`: a Path object costs more than the system call.
 
@@ -79,13 +87,6 @@ def publish(hidden: str, final: str) -> None:
         os.unlink(hidden)  # noqa: PTH108
 
 
-IDENTITY_NAME: Final = "identity"
-MARKS: Final = ".gossamer"
-OWNER: Final = "crawl.json"
-STARTING_OVER: Final = "starting-over"
-"""There while the state of a crawl is removed and made again: its identity is only here then."""
-
-
 def new_identity() -> str:
     """Return the identity of a new crawl."""
     return secrets.token_hex(16)
@@ -111,7 +112,7 @@ class ResultDirectory:
         marks = self._path / MARKS
         _refuse_link(marks)
         try:
-            found = msgspec.json.decode((marks / OWNER).read_bytes(), type=CrawlOwner)
+            owner = msgspec.json.decode((marks / OWNER).read_bytes(), type=CrawlOwner)
         except FileNotFoundError:
             return
         except (OSError, msgspec.MsgspecError) as error:
@@ -119,9 +120,9 @@ class ResultDirectory:
                 f"{marks / OWNER} does not say whose results these are ({error}): name another "
                 "directory with --dir"
             ) from error
-        if found.identity != self._owner.identity:
+        if owner.identity != self._owner.identity:
             raise UsageError(
-                f"{self._path} holds the results of another crawl, {found.name}: name another "
+                f"{self._path} holds the results of another crawl, {owner.name}: name another "
                 "directory with --dir, or move this one away"
             )
 

@@ -5,12 +5,20 @@ it. What it reads of a file is one consistent snapshot. In a shared store others
 there the counters are one, and each batch of a list.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterator,
+    Sequence,
+)
 from contextlib import contextmanager
 from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec.structs import asdict
@@ -71,11 +79,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Run(Protocol):
-    """Does what blocks, one thing after the other."""
-
-    async def __call__(self, work: Callable[[], T], /) -> T:
-        """Return what comes of it."""
+Run: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Does what blocks, one thing after the other, and returns what comes of it."""
 
 
 async def run_here(work: Callable[[], T], /) -> T:
@@ -90,7 +95,7 @@ def _awaited(
 
     @wraps(method)
     async def call(reader: "CrawlReader", /, *args: P.args, **named: P.kwargs) -> T:
-        return await reader.run(lambda: method(reader, *args, **named))
+        return cast("T", await reader.run(lambda: method(reader, *args, **named)))
 
     return call
 

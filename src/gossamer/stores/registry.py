@@ -1,14 +1,13 @@
-"""For each scheme of `--store`: what kind of store that is, and what reads a crawl there.
+"""For each scheme of `--store`: where it has its state, and what reads a crawl there.
 
 What a kind needs is imported when it is used: a crawl in a file does not wait for the Redis client
 to load. What opens a crawl to work on it is in `coordinator/coordinate.py`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import msgspec
 
@@ -19,28 +18,9 @@ from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
 
 
-class StoreKind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of store."""
-
-    shared: bool
-    """Whether several processes, on any machine, may work on a crawl there."""
-    in_directory: bool
-    """Whether its state is on the local disk, so that a crawl needs a directory."""
-
-
-STORES: Mapping[str, StoreKind] = MappingProxyType(
-    {
-        "memory": StoreKind(shared=False, in_directory=False),
-        "sqlite": StoreKind(shared=False, in_directory=True),
-        "redis": StoreKind(shared=True, in_directory=False),
-        "own-redis": StoreKind(shared=True, in_directory=True),
-    }
-)
-
-
-def kind_of(address: StoreAddress) -> StoreKind:
-    """Return the kind of store that an address names."""
-    return STORES[address.scheme]
+def needs_directory(address: StoreAddress) -> bool:
+    """Tell whether the state of a crawl there is on the local disk, in the crawl's directory."""
+    return address.scheme in {"sqlite", "own-redis"}
 
 
 def address_in(directory: Path) -> StoreAddress:

@@ -19,6 +19,15 @@ from gossamer.model import HostKey, Url
 from gossamer.model.errors import CrawlError
 from gossamer.stores.url_record import Attempt, UrlState
 
+T = TypeVar("T")
+
+OPTIONS_NAME: Final = "options"
+"""Where its options are among the metadata; a crawl that has none has not begun."""
+PAUSED_UNTIL_NAME: Final = "paused_until"
+"""Until when no host is asked, because a server may have forgotten who asks them."""
+PATIENCE_S: Final = 60.0
+"""How long a store that does not answer is waited for before the crawl is given up."""
+
 Item: TypeAlias = tuple[float, int]
 """A URL in a queue: its score and its id. The smallest goes first."""
 
@@ -266,7 +275,7 @@ class ReadableRows(Protocol):
     # -- everything, when a crawl is opened ------------------------------------------------------
 
     def metadata(self) -> dict[str, bytes]:
-        """Return what is kept with the crawl as a whole, by name."""
+        """Return what is stored of the crawl as a whole, by name."""
 
     def known_urls(self) -> Iterator[KnownUrl]:
         """Yield what memory holds of every URL, in the order of discovery."""
@@ -315,7 +324,7 @@ class ReadableRows(Protocol):
     # -- single rows -----------------------------------------------------------------------------
 
     def read_metadata(self, names: Sequence[str]) -> list[bytes | None]:
-        """Return what is kept under these names, a consistent snapshot; None: nothing is."""
+        """Return what is stored under these names, a consistent snapshot; None: nothing is."""
 
     def read_urls(self, ids: Sequence[int]) -> list[UrlRow]:
         """Return the rows of known URLs, in this order."""
@@ -393,36 +402,24 @@ def unpack_links(packed: bytes) -> Sequence[int]:
     return links
 
 
-OPTIONS_NAME: Final = "options"
-"""The note that holds the options of a crawl; a crawl that has none has not begun."""
-PAUSED_UNTIL_NAME: Final = "rests_until"
-"""The note of until when no host is asked, because a server may have forgotten who asks them."""
-
-T = TypeVar("T")
-
-
-def decode_metadata(note: bytes | None, kind: type[T], what: str) -> T | None:
-    """Return what a note says; None: there is none. A damaged one is a `CrawlError`.
+def decode_metadata(stored: bytes | None, kind: type[T], what: str) -> T | None:
+    """Return metadata as it was stored in JSON; None: there is none. CrawlError if it is damaged.
 
     `what` begins its sentence: "the origin of the crawl is".
     """
-    if note is None:
+    if stored is None:
         return None
     try:
-        return msgspec.json.decode(note, type=kind)
+        return msgspec.json.decode(stored, type=kind)
     except msgspec.MsgspecError as error:
         raise CrawlError(f"{what} damaged: {error}") from error
-
-
-PATIENCE_S: Final = 60.0
-"""How long a store that does not answer is waited for before the crawl is given up."""
 
 
 class StoreAwayError(CrawlError):
     """The server did not answer, or was not the one that has the crawl: it may in a moment."""
 
-    def __init__(self, words: str, trouble: str) -> None:
-        super().__init__(words)
+    def __init__(self, message: str, trouble: str) -> None:
+        super().__init__(message)
         self.trouble = trouble
         """What went wrong, in the words of whoever noticed it."""
 
@@ -434,21 +431,8 @@ class CrawlChangedError(CrawlError):
     """
 
 
-def trying_again(trouble: str) -> str:
-    """Return what is said when a store is waited for."""
-    return f"The store does not answer ({trouble}); trying again."
-
-
-def given_up(trouble: str, patience_s: float = PATIENCE_S) -> CrawlError:
-    """Return the error of a store that was waited for in vain."""
-    return CrawlError(
-        f"the store did not answer for {patience_s:g} s ({trouble}): nothing that was settled is "
-        "lost; run the same command again to continue"
-    )
-
-
 class ReconnectDeadline:
-    """The time for which a store has been away, if it is."""
+    """How long a store that is away is still waited for."""
 
     def __init__(
         self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
@@ -458,13 +442,16 @@ class ReconnectDeadline:
         self._give_up_at: float | None = None
 
     def check(self, error: StoreAwayError) -> None:
-        """Note that it is away, which is told once; raise when it was waited for long enough."""
+        """Say once that the store is away; raise when it was waited for long enough."""
         now = self._clock()
         if self._give_up_at is None:
             self._give_up_at = now + PATIENCE_S
-            self._tell(trying_again(error.trouble))
+            self._tell(f"The store does not answer ({error.trouble}); trying again.")
         elif now >= self._give_up_at:
-            raise given_up(error.trouble) from error
+            raise CrawlError(
+                f"the store did not answer for {PATIENCE_S:g} s ({error.trouble}): nothing that "
+                "was settled is lost; run the same command again to continue"
+            ) from error
 
     def reset(self) -> None:
         """Forget the deadline: the store answers."""

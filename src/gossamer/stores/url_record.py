@@ -129,10 +129,10 @@ _decode = msgspec.msgpack.Decoder(tuple[Record, ...]).decode
 
 
 def pack_records(records: Sequence[Record] | None) -> bytes:
-    """Return records as stores keep them: None takes no room."""
+    """Return records as they are stored: None takes no room."""
     return b"" if records is None else _encode(records)
 
 
 def unpack_records(packed: bytes | None) -> tuple[Record, ...] | None:
-    """Return records that a store has kept; None if no module gave any."""
+    """Return records as they were stored; None if no module gave any."""
     return _decode(packed) if packed else None

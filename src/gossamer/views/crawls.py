@@ -16,7 +16,7 @@ from gossamer.model.errors import CrawlError, GossamerError, OlderFormatError
 from gossamer.modules.page_directory import FOLDER as SAVED_FOLDER
 from gossamer.modules.page_directory import saved_folders
 from gossamer.policy.size_limits import most_received
-from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, FOLDER, is_crawl
+from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, REDIS_FOLDER, is_crawl
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ANY_STATE, CrawlCounts, ReadRequest, State, state_of
 from gossamer.stores.registry import open_for_reading
@@ -107,7 +107,10 @@ async def crawls_below(here: Path) -> list[CrawlEntry]:
     for directory in filter(is_crawl, _directories(here)):
         request = ReadRequest(address=IN_DIRECTORY, directory=directory)
         entry = await _read(request, str(directory))
-        files = [*directory.glob(f"{DATABASE}*"), *directory.glob(f"{FOLDER}/{APPEND_ONLY_FILES}")]
+        files = [
+            *directory.glob(f"{DATABASE}*"),
+            *directory.glob(f"{REDIS_FOLDER}/{APPEND_ONLY_FILES}"),
+        ]
         disk = sum(file.stat().st_size for file in files)
         entries.append(msgspec.structs.replace(entry, disk=disk))
     return entries

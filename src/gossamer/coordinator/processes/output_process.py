@@ -28,7 +28,7 @@ from gossamer.outputs.targets import OutputWishes
 from gossamer.outputs.writer import OutputWriter
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.registry import kind_of, reopening
+from gossamer.stores.registry import reopening
 from gossamer.stores.rows import ReconnectDeadline, StoreAwayError
 
 T = TypeVar("T")
@@ -178,7 +178,7 @@ class OutputProcess:
             self._follower = OutputFollower(
                 OutputWriter(config.wishes.specs(Path(config.folder)), config.rules),
                 reopening(request),
-                is_lasting=kind_of(store).shared,
+                is_lasting=store.is_shared,
                 say=lambda message: self._notify("waits", message),
             )
             telling = asyncio.create_task(self._tell_regularly())

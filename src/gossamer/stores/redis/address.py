@@ -53,8 +53,8 @@ class Sentinels(msgspec.Struct, frozen=True, kw_only=True):
         """Return the part of a URL that says as whom to speak to them; empty: as nobody."""
         password = "***" if hidden and self.password is not None else self.password
         named = {"sentinel_user": self.user, "sentinel_password": password}
-        given = {name: one for name, one in named.items() if one is not None}
-        return f"?{urlencode(given, safe='*')}" if given else ""
+        options = {name: value for name, value in named.items() if value is not None}
+        return f"?{urlencode(options, safe='*')}" if options else ""
 
 
 class RedisAddress(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):

@@ -59,10 +59,10 @@ def require(findings: Sequence[ServerFinding], address: RedisAddress) -> list[Se
     if not refusals:
         return list(findings)
     reasons = ". Also: ".join(map(str, refusals))
-    words = f"the store {address} cannot be used: {reasons}"
+    message = f"the store {address} cannot be used: {reasons}"
     if all(finding.passing for finding in refusals):
-        raise StoreAwayError(words, refusals[0].what)
-    raise CrawlError(words)
+        raise StoreAwayError(message, refusals[0].what)
+    raise CrawlError(message)
 
 
 def judge(

@@ -1,4 +1,9 @@
-"""The errors of a server: which may pass, and what they mean to whoever wrote its address."""
+"""A blocking connection to the server that holds a crawl, and what its errors mean.
+
+Commands are packed and sent together, and their answers read together: one round trip. A connection
+that is lost is made again, in growing pauses, at the server that has the crawl by then: the primary
+that Sentinels name, or the node of a cluster.
+"""
 
 import logging
 import os
@@ -22,6 +27,26 @@ from gossamer.model.errors import CrawlError
 from gossamer.stores.redis.address import RedisAddress, Sentinels
 from gossamer.stores.rows import ReconnectDeadline, StoreAwayError
 
+log = logging.getLogger("gossamer.store")
+
+Word: TypeAlias = bytes | str | int | float
+Command: TypeAlias = Sequence[Word]
+Result = TypeVar("Result")
+
+MOST_STEPS: Final = 5
+"""How many servers are asked, each of which names the next."""
+CONNECT_S: Final = 5.0
+"""How long a server may take for its first answers."""
+ANSWER_S: Final = 30.0
+"""How long the server may take for the answers of one round trip."""
+SENTINEL_S: Final = 2.0
+"""How long a Sentinel may take for its answer: another one knows the same."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 2.0
+SLOW_S: Final = 0.5
+"""After how long without an answer nothing else is asked for meanwhile."""
+READ_SIZE: Final = 1 << 18
+ERRORS: Final = (exceptions.RedisError, OSError)
+"""What goes wrong with a server."""
 NOTHING_GOES: Final = "without the store nothing can be crawled"
 IS_IT_THERE: Final = "check that the server runs and that its address is right"
 ELSEWHERE: Final = (exceptions.AskError, exceptions.ReadOnlyError, exceptions.ClusterDownError)
@@ -33,148 +58,7 @@ LOST: Final = (exceptions.ConnectionError, exceptions.TimeoutError, OSError, Run
 """uvloop says with the last that the other side has hung up."""
 
 
-class ServerFinding(msgspec.Struct, frozen=True):
-    """One thing about a server that is not as it should be."""
-
-    severity: Literal["refuse", "warn"]
-    what: str
-    why: str
-    """What it costs."""
-    remedy: str
-    passing: bool = False
-    """It may pass in a moment: worth waiting for."""
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.why}; {self.remedy}"
-
-
-def is_passing(error: Exception) -> bool:
-    """Tell whether an error in the middle of a crawl may pass in a moment."""
-    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
-    return may_be_elsewhere or str(error).startswith(PASSING)
-
-
-def in_words(error: Exception) -> str:
-    """Return what went wrong, for whoever waits until it passes."""
-    if isinstance(error, exceptions.AskError):  # or MOVED, which it includes
-        return "another node of the cluster has it now"
-    return str(error) or type(error).__name__
-
-
-def describe_error(error: Exception) -> str:
-    """Return a sentence about an error in the middle of a crawl."""
-    words = " ".join(str(error).split())[:300]
-    if isinstance(error, exceptions.OutOfMemoryError):
-        what, remedy = "has no memory left", "raise its maxmemory"
-    elif words.startswith("MISCONF"):
-        what, remedy = "cannot save its data", "give its disk room"
-    else:
-        return f"the store refused a command ({words or type(error).__name__})"
-    return f"the store {what} ({words}): {remedy}, then run the same command again to continue"
-
-
-def crawl_error(error: Exception) -> CrawlError:
-    """Return an error in the middle of a crawl for whoever asked; a StoreAwayError passes."""
-    words = describe_error(error)
-    return StoreAwayError(words, in_words(error)) if is_passing(error) else CrawlError(words)
-
-
-def first_error(error: Exception, address: RedisAddress, patience_s: float) -> CrawlError:
-    """Return an error in the first commands to a server; a StoreAwayError passes."""
-    finding = explain(error, address, patience_s)
-    words = str(finding)
-    return StoreAwayError(words, finding.what) if finding.passing else CrawlError(words)
-
-
-def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:
-    """Return what an error in the first commands to a server means."""
-    words = " ".join(str(error).split())
-    if address.password:  # some servers quote what they did not understand
-        words = words.replace(address.password, "***")
-    match error:
-        case exceptions.BusyLoadingError():
-            return _refusal("the server is still loading its data", "wait", passing=True)
-        case exceptions.AuthenticationError():
-            return _no_entry(words, address)
-        case exceptions.ResponseError():
-            return _denied(error, words, address)
-        case TimeoutError() | exceptions.TimeoutError():
-            remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
-            what = f"{address.place} did not answer within {patience_s:g} s"
-            return _refusal(what, remedy, passing=True)
-        case exceptions.ConnectionError() | OSError():
-            return _no_connection(error, words, address)
-    what = f"what answers at {address.place} is not a Redis"
-    maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
-    return _refusal(what, f"check host and port{maybe_tls}")
-
-
-def _refusal(what: str, remedy: str, *, passing: bool = False) -> ServerFinding:
-    return ServerFinding("refuse", what, NOTHING_GOES, remedy, passing)
-
-
-def _no_entry(words: str, address: RedisAddress) -> ServerFinding:
-    if address.password is None:
-        return _refusal(
-            "the server wants a password and the address has none",
-            "write it as redis://:password@host, preferably in the variable GOSSAMER_STORE",
-        )
-    if "without any password configured" in words:
-        return _refusal(
-            "the address has a password and the server has none",
-            "set one on the server (requirepass or ACL SETUSER), or leave it out",
-        )
-    who = f"user {address.user}" if address.user else "default user"
-    return _refusal(
-        f"the server did not accept the password of the {who}",
-        "compare it with the server's; in a URL, characters other than letters and digits must be"
-        " percent-encoded",
-    )
-
-
-def _denied(error: Exception, words: str, address: RedisAddress) -> ServerFinding:
-    if isinstance(error, exceptions.NoPermissionError):
-        return _refusal(f"the user may not use INFO ({words})", "ACL SETUSER … +info")
-    if "protected mode" in words:
-        return _refusal(
-            f"{address.place} accepts connections from its own machine only (protected mode)",
-            "set a password on the server",
-        )
-    if "DB index" in words:
-        return _refusal(f"the server has no database {address.db}", "use 0, or leave it out")
-    return _refusal(f"the server refused the first command ({words})", "check its settings")
-
-
-def _no_connection(error: Exception, words: str, address: RedisAddress) -> ServerFinding:
-    place = address.place
-    cause = error.__context__ or error
-    match cause:
-        case ssl.SSLCertVerificationError():
-            return _refusal(
-                f"the certificate of {place} is not trusted ({cause.verify_message})",
-                "name the file of its authority in the variable SSL_CERT_FILE",
-            )
-        case ssl.SSLError():
-            return _refusal(f"{place} does not speak TLS", "write redis://, or set up TLS there")
-    if isinstance(cause, ConnectionResetError | BrokenPipeError) or "closed" in words:
-        return _refusal(
-            f"{place} closed the connection at once",
-            "check that it is a Redis, and whether it wants TLS (rediss://)",
-            passing=True,
-        )
-    number = cause.errno or 0 if isinstance(cause, OSError) else 0
-    # The system's words are shorter than the libraries'.
-    reason = os.strerror(number) if number > 0 else getattr(cause, "strerror", None) or words
-    return _refusal(f"{place} cannot be reached ({reason})", IS_IT_THERE, passing=True)
-
-
-MOST_STEPS = 5
-CONNECT_S = 5.0
-"""How long a server may take for its first answers."""
-ANSWER_S = 30.0
-"""How long the server may take for the answers of one round trip."""
-SENTINEL_S = 2.0
-"""How long a Sentinel may take for its answer: another one knows the same."""
+# -- which server it is ----------------------------------------------------------------------------
 
 
 def settings(answer_s: float = ANSWER_S) -> dict[str, Any]:
@@ -288,18 +172,7 @@ def _others(client: Redis, address: RedisAddress) -> list[RedisAddress]:
     return [msgspec.structs.replace(address, host=host, port=port) for host, port in sorted(places)]
 
 
-log = logging.getLogger("gossamer.store")
-
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 2.0
-SLOW_S: Final = 0.5
-"""After how long without an answer nothing else is asked for meanwhile."""
-READ_SIZE: Final = 1 << 18
-ERRORS: Final = (exceptions.RedisError, OSError)
-"""What goes wrong with a server."""
-
-Word: TypeAlias = bytes | str | int | float
-Command: TypeAlias = Sequence[Word]
-Result = TypeVar("Result")
+# -- the connection --------------------------------------------------------------------------------
 
 
 def pack(command: Command) -> bytes:
@@ -503,3 +376,141 @@ def linked(address: RedisAddress, key: str) -> Iterator[BlockingLink]:
         yield link
     finally:
         link.close()
+
+
+# -- what errors mean ------------------------------------------------------------------------------
+
+
+class ServerFinding(msgspec.Struct, frozen=True):
+    """One thing about a server that is not as it should be."""
+
+    severity: Literal["refuse", "warn"]
+    what: str
+    why: str
+    """What it costs."""
+    remedy: str
+    passing: bool = False
+    """It may pass in a moment: worth waiting for."""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.why}; {self.remedy}"
+
+
+def is_passing(error: Exception) -> bool:
+    """Tell whether an error in the middle of a crawl may pass in a moment."""
+    may_be_elsewhere = isinstance(error, (*LOST, *ELSEWHERE, exceptions.TryAgainError))
+    return may_be_elsewhere or str(error).startswith(PASSING)
+
+
+def in_short(error: Exception) -> str:
+    """Return what went wrong, for whoever waits until it passes."""
+    if isinstance(error, exceptions.AskError):  # or MOVED, which it includes
+        return "another node of the cluster has it now"
+    return str(error) or type(error).__name__
+
+
+def describe_error(error: Exception) -> str:
+    """Return a sentence about an error in the middle of a crawl."""
+    message = " ".join(str(error).split())[:300]
+    if isinstance(error, exceptions.OutOfMemoryError):
+        what, remedy = "has no memory left", "raise its maxmemory"
+    elif message.startswith("MISCONF"):
+        what, remedy = "cannot save its data", "give its disk room"
+    else:
+        return f"the store refused a command ({message or type(error).__name__})"
+    return f"the store {what} ({message}): {remedy}, then run the same command again to continue"
+
+
+def crawl_error(error: Exception) -> CrawlError:
+    """Return an error in the middle of a crawl for whoever asked; a StoreAwayError passes."""
+    message = describe_error(error)
+    return StoreAwayError(message, in_short(error)) if is_passing(error) else CrawlError(message)
+
+
+def first_error(error: Exception, address: RedisAddress, patience_s: float) -> CrawlError:
+    """Return an error in the first commands to a server; a StoreAwayError passes."""
+    finding = explain(error, address, patience_s)
+    message = str(finding)
+    return StoreAwayError(message, finding.what) if finding.passing else CrawlError(message)
+
+
+def explain(error: Exception, address: RedisAddress, patience_s: float) -> ServerFinding:
+    """Return what an error in the first commands to a server means."""
+    message = " ".join(str(error).split())
+    if address.password:  # some servers quote what they did not understand
+        message = message.replace(address.password, "***")
+    match error:
+        case exceptions.BusyLoadingError():
+            return _refusal("the server is still loading its data", "wait", passing=True)
+        case exceptions.AuthenticationError():
+            return _no_entry(message, address)
+        case exceptions.ResponseError():
+            return _denied(error, message, address)
+        case TimeoutError() | exceptions.TimeoutError():
+            remedy = IS_IT_THERE + (", and whether it speaks TLS" if address.tls else "")
+            what = f"{address.place} did not answer within {patience_s:g} s"
+            return _refusal(what, remedy, passing=True)
+        case exceptions.ConnectionError() | OSError():
+            return _no_connection(error, message, address)
+    what = f"what answers at {address.place} is not a Redis"
+    maybe_tls = "" if address.tls else ", and whether it wants TLS (rediss://)"
+    return _refusal(what, f"check host and port{maybe_tls}")
+
+
+def _refusal(what: str, remedy: str, *, passing: bool = False) -> ServerFinding:
+    return ServerFinding("refuse", what, NOTHING_GOES, remedy, passing)
+
+
+def _no_entry(message: str, address: RedisAddress) -> ServerFinding:
+    if address.password is None:
+        return _refusal(
+            "the server wants a password and the address has none",
+            "write it as redis://:password@host, preferably in the variable GOSSAMER_STORE",
+        )
+    if "without any password configured" in message:
+        return _refusal(
+            "the address has a password and the server has none",
+            "set one on the server (requirepass or ACL SETUSER), or leave it out",
+        )
+    who = f"user {address.user}" if address.user else "default user"
+    return _refusal(
+        f"the server did not accept the password of the {who}",
+        "compare it with the server's; in a URL, characters other than letters and digits must be"
+        " percent-encoded",
+    )
+
+
+def _denied(error: Exception, message: str, address: RedisAddress) -> ServerFinding:
+    if isinstance(error, exceptions.NoPermissionError):
+        return _refusal(f"the user may not use INFO ({message})", "ACL SETUSER … +info")
+    if "protected mode" in message:
+        return _refusal(
+            f"{address.place} accepts connections from its own machine only (protected mode)",
+            "set a password on the server",
+        )
+    if "DB index" in message:
+        return _refusal(f"the server has no database {address.db}", "use 0, or leave it out")
+    return _refusal(f"the server refused the first command ({message})", "check its settings")
+
+
+def _no_connection(error: Exception, message: str, address: RedisAddress) -> ServerFinding:
+    place = address.place
+    cause = error.__context__ or error
+    match cause:
+        case ssl.SSLCertVerificationError():
+            return _refusal(
+                f"the certificate of {place} is not trusted ({cause.verify_message})",
+                "name the file of its authority in the variable SSL_CERT_FILE",
+            )
+        case ssl.SSLError():
+            return _refusal(f"{place} does not speak TLS", "write redis://, or set up TLS there")
+    if isinstance(cause, ConnectionResetError | BrokenPipeError) or "closed" in message:
+        return _refusal(
+            f"{place} closed the connection at once",
+            "check that it is a Redis, and whether it wants TLS (rediss://)",
+            passing=True,
+        )
+    number = cause.errno or 0 if isinstance(cause, OSError) else 0
+    # The system's message are shorter than the libraries'.
+    reason = os.strerror(number) if number > 0 else getattr(cause, "strerror", None) or message
+    return _refusal(f"{place} cannot be reached ({reason})", IS_IT_THERE, passing=True)

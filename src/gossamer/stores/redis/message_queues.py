@@ -32,14 +32,15 @@ from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.rows import StoreAwayError
 
 WAIT_S: Final = 1.0
-"""How long a list is waited for at the server; then it is looked at all the same."""
+"""How long a list is waited for at the server; then it is read all the same."""
 ALIVE_S: Final = 5.0
 """How long after its last sign of life a process counts as alive."""
 READ_AT_ONCE: Final = 256
-RUNG_AT_ONCE: Final = 1_000
+SENDERS_AT_ONCE: Final = 1_000
 ERRORS: Final = (exceptions.RedisError, OSError, RuntimeError)
 """What goes wrong with a server; uvloop says with the last that the other side has hung up."""
 SENDERS: Final = "senders"
+"""The list of those who have sent something."""
 _CLIENT_NAME: Final = re.compile(rb" name=(\S+)")
 
 
@@ -138,7 +139,7 @@ class JoinedQueues:
         self._sent_number = keys.messages(sent_number(name))
         self._heartbeat = keys.messages(heartbeat(name))
         self._sending = AsyncLink(address, keys, tell)
-        self._receiving = AsyncLink(address, keys, lambda _: None)  # one says it
+        self._receiving = AsyncLink(address, keys, lambda _: None)  # the other says it
         self._losses = 0
 
     async def send(self, number: int, message: bytes) -> bool:
@@ -196,10 +197,9 @@ class FrontierQueues:
 
     async def wait_for_senders(self) -> set[str]:
         """Return who has said something since the last call; wait a moment if nobody has."""
-        (found,) = await self._waiting.ask(
-            ("BLMPOP", WAIT_S, 1, self._senders, "LEFT", "COUNT", RUNG_AT_ONCE)
-        )
-        return set() if found is None else {name.decode() for name in found[1]}
+        taking = ("BLMPOP", WAIT_S, 1, self._senders, "LEFT", "COUNT", SENDERS_AT_ONCE)
+        (senders,) = await self._waiting.ask(taking)
+        return set() if senders is None else {name.decode() for name in senders[1]}
 
     async def read(self, offsets: Mapping[str, int]) -> dict[str, list[bytes]]:
         """Return the messages of processes that lie behind the first ones, as many as it says."""

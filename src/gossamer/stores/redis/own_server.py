@@ -27,7 +27,7 @@ from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.stores.directory import (
     DATABASE,
-    FOLDER,
+    REDIS_FOLDER,
     CrawlDirectory,
     find_crawl,
     is_locked,
@@ -62,12 +62,11 @@ async def open_own_redis_reader(request: ReadRequest) -> AsyncIterator[CrawlRead
         raise UsageError(f"there is no crawl with a Redis of its own in {directory}")
     async with AsyncExitStack() as stack:
         running = await await_running(directory)
-        address = running
-        if address is None:
+        if (address := running) is None:
             address = await stack.enter_async_context(_started(directory))
         store = StoreAddress("redis", url=address.url())
-        there = replace(request, address=store, directory=directory)
-        async with open_redis_reader(there, may_be_led=running is not None) as crawl:
+        request = replace(request, address=store, directory=directory)
+        async with open_redis_reader(request, may_be_led=running is not None) as crawl:
             yield crawl
 
 
@@ -104,45 +103,43 @@ async def wait_for_others(directory: Path) -> None:
     """Wait a moment for those who have joined: they are to learn that the crawl is over."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LEAVE_WITHIN_S):
-            while await _answers(  # noqa: ASYNC110 -- there is no event
-                directory, lambda client: len(client.client_list()) > 1
-            ):
+            while await _answers(directory, lambda client: len(client.client_list()) > 1):  # noqa: ASYNC110 -- there is no event
                 await asyncio.sleep(CHECK_EVERY_S)
 
 
 @asynccontextmanager
 async def _started(directory: Path) -> AsyncIterator[RedisAddress]:
     """Have the server run, and again if it dies."""
-    with directory.joinpath(FOLDER, "lock").open("ab") as lock:
+    with directory.joinpath(REDIS_FOLDER, "lock").open("ab") as lock:
         await _take(lock.fileno(), directory)
         await _answers(directory, Redis.shutdown)
         socket = _place_socket(directory)
-        start = partial(_start, socket, directory / FOLDER, lock.fileno())
+        start = partial(_start, socket, directory / REDIS_FOLDER, lock.fileno())
         process = start()
 
-        async def keep() -> None:
+        async def restart() -> None:
             nonlocal process
             while True:
                 await asyncio.sleep(1)
                 if process.poll() is not None:
                     process = start()
 
-        keeping = asyncio.create_task(keep())
+        restarting = asyncio.create_task(restart())
         try:
             while not await _answers(directory, Redis.ping):
                 if process.poll() is not None:
-                    log = directory / FOLDER / "log"
+                    log = directory / REDIS_FOLDER / "log"
                     why = log.read_text(errors="replace").rpartition(" # ")[2].strip()
                     raise CrawlError(f"the Redis of this crawl did not start ({why}): see {log}")
                 await asyncio.sleep(CHECK_EVERY_S)
             yield _address(directory)
         finally:
-            keeping.cancel()
+            restarting.cancel()
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(process.wait, STOP_WITHIN_S)
             process.kill()
-            if socket.parent.name != FOLDER:
+            if socket.parent.name != REDIS_FOLDER:
                 shutil.rmtree(socket.parent, ignore_errors=True)
 
 
@@ -157,7 +154,7 @@ async def _take(lock: int, directory: Path) -> None:
 
 def _place_socket(directory: Path) -> Path:
     """Return where the server is to listen: in its folder, or where a link leads that is short."""
-    socket = directory.resolve() / FOLDER / "socket"
+    socket = directory.resolve() / REDIS_FOLDER / "socket"
     socket.unlink(missing_ok=True)
     if len(str(socket)) > SOCKET_BYTES or not str(socket).isascii():
         socket.symlink_to(Path(tempfile.mkdtemp(prefix="gossamer-"), "socket"))
@@ -166,17 +163,15 @@ def _place_socket(directory: Path) -> Path:
 
 def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
-    command = [_find_program(), "--save", "", *SETTINGS.split(), str(socket)]
-    kept, first = list[int](), None
-    if sys.platform == "linux":
-        kept, first = [lock], partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM)
+    on_linux = sys.platform == "linux"
+    end = partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM) if on_linux else None
     return subprocess.Popen(  # noqa: S603 -- found on the PATH
-        command,
+        [_find_program(), "--save", "", *SETTINGS.split(), str(socket)],
         cwd=folder,
         umask=0o077,
         start_new_session=True,
-        pass_fds=kept,
-        preexec_fn=first,  # noqa: PLW1509
+        pass_fds=[lock] if on_linux else [],
+        preexec_fn=end,  # noqa: PLW1509
     )
 
 
@@ -200,4 +195,4 @@ async def _answers(directory: Path, ask: Callable[[Redis], object]) -> bool:
 
 
 def _address(directory: Path) -> RedisAddress:
-    return RedisAddress(socket=str((directory / FOLDER / "socket").resolve()))
+    return RedisAddress(socket=str((directory / REDIS_FOLDER / "socket").resolve()))

@@ -236,11 +236,11 @@ class PackedChanges:
         if not answers:
             return self._out.packed
         keys, more = self._keys, PackedCommands()
-        left = list(answers)
+        remaining = list(answers)
         moves = _QueueMoves(self._queue_of)
         for ids in self._url_reads:
             rows = {}
-            for url_id, stored in zip(ids, left.pop(0), strict=True):
+            for url_id, stored in zip(ids, remaining.pop(0), strict=True):
                 row = self.changed_url(url_id, decode_url(stored))
                 rows[url_id] = encode(row)
                 if url_id in self._states:
@@ -250,12 +250,12 @@ class PackedChanges:
         for numbers in self._page_reads:
             pages = {
                 number: encode(self.changed_page(decode_page(stored)))
-                for number, stored in zip(numbers, left.pop(0), strict=True)
+                for number, stored in zip(numbers, remaining.pop(0), strict=True)
                 if stored is not None and number not in self.pages
             }
             more.set_fields(keys.pages, pages)
-        if left:
-            results: list[bytes] = left.pop(0)
+        if remaining:
+            results: list[bytes] = remaining.pop(0)
             more.add_words(b"HDEL", keys.result_rows, [*map(number_of, results)])
             more.add_words(b"ZREM", keys.row_ages, [*results])
         self._moves = moves
@@ -395,5 +395,5 @@ def _encoded(rows: Mapping[Any, object]) -> dict[Any, bytes | None]:
 
 
 def _chunks(numbers: dict[int, Any]) -> list[list[int]]:
-    every = [*numbers]
-    return [every[first : first + MOST_WORDS] for first in range(0, len(every), MOST_WORDS)]
+    ids = [*numbers]
+    return [ids[first : first + MOST_WORDS] for first in range(0, len(ids), MOST_WORDS)]

@@ -1,8 +1,10 @@
-"""The rows of a crawl in Redis. There is no rule in it, neither here nor on the server.
+"""The rows of a crawl in Redis, and the ways to them: to work, to stand by for the lead, to read.
+
+There is no rule in it, neither here nor on the server.
 
 One connection reads, in the thread that has the rows; another one writes, in whatever thread makes
 changes durable. A commit is one transaction, under the lead of the crawl (lead.py). What was
-written and is not on the server yet is kept here, for whoever reads it meanwhile.
+written and is not on the server yet is here, for whoever reads it meanwhile.
 """
 
 import asyncio
@@ -51,6 +53,7 @@ CLOCK_QUESTIONS: Final = 5
 CHECK_EVERY_S: Final = 0.1
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 WANTED_MS: Final = 2_000
+"""How long the wish for the lead stands."""
 TRY_EVERY_S: Final = 0.1
 RENEW_EVERY_S: Final = 1.0
 """How often the lead is renewed while everything is read."""
@@ -256,8 +259,8 @@ async def checked_address(
         findings = require(check(address, allow_insecure=allow_insecure), address)
         return [f"The store {address}: {finding}." for finding in findings]
 
-    for words in await _reached(checked, say):
-        say("warning", words)
+    for message in await _reached(checked, say):
+        say("warning", message)
     return address
 
 

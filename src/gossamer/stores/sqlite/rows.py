@@ -7,7 +7,7 @@ connection reads meanwhile, and other processes may read at any time (WAL).
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from operator import attrgetter
@@ -63,7 +63,7 @@ _end = attrgetter("detail", "status")
 
 
 @cache
-def _insert(table: str, columns: tuple[str, ...], how: str = "INSERT OR REPLACE") -> str:
+def _insert(table: str, columns: tuple[str, ...], how: str) -> str:
     marks = ", ".join("?" * len(columns))
     return f"{how} INTO {table} ({', '.join(columns)}) VALUES ({marks})"
 
@@ -78,7 +78,6 @@ _RELAXING: Final = ("depth", "hops", "url", "done")
 _ATTEMPT: Final = ("url", "at", "outcome", "cause", "detail", "status")
 _RESULT: Final = ("number", "url", "page", "settled_at", "records")
 
-_INSERT_URL: Final = _insert("urls", (*_URL, "targets"), "INSERT")
 _UPDATE_URL: Final = (
     f"UPDATE urls SET {', '.join(f'{name} = ?' for name in _CHANGING)}, "  # noqa: S608 -- our names
     "targets = coalesce(?, targets) WHERE id = ?"
@@ -316,18 +315,31 @@ def _required(rows: Mapping[int, Row], number: int, what: str) -> Row:
 def write_changes(db: sqlite3.Connection, changes: Changes, last_id: int) -> None:
     """Write everything; URLs up to `last_id` are there already."""
     _write_urls(db, changes, last_id)
-    _write_hosts(db, changes)
+    hosts = changes.hosts
+    _put(db, "hosts", HostRow.__struct_fields__, map(astuple, hosts.values()))
+    counts = [(urls, host) for host, urls in changes.host_urls.items() if host not in hosts]
+    db.executemany("UPDATE hosts SET urls = ? WHERE id = ?", counts)
+    _put(db, "domains", DomainRow.__struct_fields__, map(astuple, changes.domains.values()))
     _write_pages(db, changes)
     _write_results(db, changes)
     _change(db, "relaxing", "url", _RELAXING, changes.relaxing)
-    leases = {
-        url_id: None if row is None else astuple(row) for url_id, row in changes.leases.items()
-    }
-    _change(db, "leases", "url", LeaseRow.__struct_fields__, leases)
-    metadata = {
-        name: None if value is None else (name, value) for name, value in changes.metadata.items()
-    }
-    _change(db, "notes", "name", ("name", "value"), metadata)
+    leases = changes.leases.items()
+    rows = {url_id: None if row is None else astuple(row) for url_id, row in leases}
+    _change(db, "leases", "url", LeaseRow.__struct_fields__, rows)
+    metadata = changes.metadata.items()
+    entries = {name: None if value is None else (name, value) for name, value in metadata}
+    _change(db, "notes", "name", ("name", "value"), entries)
+
+
+def _put(
+    db: sqlite3.Connection,
+    table: str,
+    columns: tuple[str, ...],
+    rows: Iterable[tuple[object, ...]],
+    how: str = "INSERT OR REPLACE",
+) -> None:
+    """Write whole rows."""
+    db.executemany(_insert(table, columns, how), rows)
 
 
 def _change(
@@ -338,10 +350,9 @@ def _change(
     rows: Mapping[Any, tuple[object, ...] | None],
 ) -> None:
     """Write rows, and remove those that are None."""
-    if rows:
-        gone = [(name,) for name, row in rows.items() if row is None]
-        db.executemany(f"DELETE FROM {table} WHERE {key} = ?", gone)  # noqa: S608 -- our own names
-        db.executemany(_insert(table, columns), [row for row in rows.values() if row is not None])
+    gone = [(name,) for name, row in rows.items() if row is None]
+    db.executemany(f"DELETE FROM {table} WHERE {key} = ?", gone)  # noqa: S608 -- our own names
+    _put(db, table, columns, [row for row in rows.values() if row is not None])
 
 
 def _write_urls(db: sqlite3.Connection, changes: Changes, last_id: int) -> None:
@@ -356,72 +367,40 @@ def _write_urls(db: sqlite3.Connection, changes: Changes, last_id: int) -> None:
         if listing != (None, None, None):
             listings.append((row.id, *listing))
     # In the order of their ids, so that the table only ever grows at its end.
-    db.executemany(_INSERT_URL, sorted(new))
+    _put(db, "urls", (*_URL, "targets"), sorted(new), "INSERT")
     db.executemany(_UPDATE_URL, changed)
-    db.executemany(_insert("listings", ("url", *_LISTING), "INSERT"), listings)
+    _put(db, "listings", ("url", *_LISTING), listings, "INSERT")
     db.executemany(
         "UPDATE urls SET depth = ?, hops = ?, parent = ?, state = coalesce(?, state) WHERE id = ?",
         [(*astuple(change), url_id) for url_id, change in changes.url_changes.items()],
     )
-    db.executemany(
-        "UPDATE urls SET targets = ? WHERE id = ?",
-        [(packed, url_id) for url_id, packed in links.items()],
-    )
-    db.executemany(
-        _insert("attempts", _ATTEMPT, "INSERT"),
-        [
-            (
-                url_id,
-                item.at,
-                item.outcome,
-                item.cause and item.cause.name,
-                item.detail,
-                item.status,
-            )
-            for url_id, attempts in changes.attempts.items()
-            for item in attempts
-        ],
-    )
-
-
-def _write_hosts(db: sqlite3.Connection, changes: Changes) -> None:
-    db.executemany(
-        _insert("hosts", HostRow.__struct_fields__), map(astuple, changes.hosts.values())
-    )
-    counts = [(urls, host) for host, urls in changes.host_urls.items() if host not in changes.hosts]
-    db.executemany("UPDATE hosts SET urls = ? WHERE id = ?", counts)
-    db.executemany(
-        _insert("domains", DomainRow.__struct_fields__), map(astuple, changes.domains.values())
-    )
+    targets = [(packed, url_id) for url_id, packed in links.items()]
+    db.executemany("UPDATE urls SET targets = ? WHERE id = ?", targets)
+    visits = [
+        (url_id, visit.at, visit.outcome, visit.cause and visit.cause.name, *_end(visit))
+        for url_id, attempts in changes.attempts.items()
+        for visit in attempts
+    ]
+    _put(db, "attempts", _ATTEMPT, visits, "INSERT")
 
 
 def _write_pages(db: sqlite3.Connection, changes: Changes) -> None:
     dropped = [(page,) for page in changes.dropped]
     db.executemany("DELETE FROM contents WHERE page = ?", dropped)
     db.executemany("DELETE FROM sketches WHERE page = ?", dropped)
-    db.executemany(_insert("pages", _PAGE), map(astuple, changes.pages.values()))
-    db.executemany(
-        _insert("contents", ("page", "fetched_at", "content")),
-        [(page, *content) for page, content in changes.contents.items()],
-    )
-    db.executemany(
-        _insert("sketches", SketchRow.__struct_fields__), map(astuple, changes.sketches.values())
-    )
-    db.executemany(
-        "UPDATE pages SET reported_depth = ? WHERE id = ?",
-        [(depth, page) for page, depth in changes.reported.items()],
-    )
+    _put(db, "pages", _PAGE, map(astuple, changes.pages.values()))
+    contents = [(page, *content) for page, content in changes.contents.items()]
+    _put(db, "contents", ("page", "fetched_at", "content"), contents)
+    _put(db, "sketches", SketchRow.__struct_fields__, map(astuple, changes.sketches.values()))
+    depths = [(depth, page) for page, depth in changes.reported.items()]
+    db.executemany("UPDATE pages SET reported_depth = ? WHERE id = ?", depths)
 
 
 def _write_results(db: sqlite3.Connection, changes: Changes) -> None:
     results = changes.results
-    db.executemany(
-        _insert("results", _RESULT, "INSERT"), [astuple(result)[:-1] for result in results]
-    )
-    db.executemany(
-        _insert("result_rows", ("number", "row"), "INSERT"),
-        [(result.number, result.row) for result in results if result.row is not None],
-    )
+    _put(db, "results", _RESULT, [astuple(result)[:-1] for result in results], "INSERT")
+    rows = [(result.number, result.row) for result in results if result.row is not None]
+    _put(db, "result_rows", ("number", "row"), rows, "INSERT")
     if changes.rows_dropped:
         db.execute("DELETE FROM result_rows WHERE number <= ?", (changes.rows_dropped,))
     if changes.rows_expired > float("-inf"):
