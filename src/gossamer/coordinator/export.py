@@ -20,7 +20,6 @@ from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
 from gossamer.stores.files import write_file
 from gossamer.stores.reading import CrawlReader, ReadRequest
-from gossamer.stores.redis.connect import put_note
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import OPTIONS_NOTE
 
@@ -187,6 +186,9 @@ class BookmarkFile:
         """Keep the bookmark, if anything can be kept there."""
         content = msgspec.json.encode(bookmark)
         if self._shared is not None:
+            # An export of a crawl in a file does not load the client of a server.
+            from gossamer.stores.redis.connect import put_note  # noqa: PLC0415
+
             await put_note(self._shared, self._name, BOOKMARK, content)
             return
         if self._folder is None:
