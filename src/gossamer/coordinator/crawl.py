@@ -84,7 +84,6 @@ class Crawl:
         self._stopped = False
         self._has_opened = False
         self._is_time_over = False
-        self._progress = RunProgress(self._clock)
         self._reports: list[ModuleReport] = []
         self._to_retry: RetryRequest | None = None
         self._wishes = OutputWishes.of(

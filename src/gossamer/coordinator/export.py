@@ -21,80 +21,12 @@ from gossamer.outputs.writer import OutputWriter
 from gossamer.stores.files import write_file
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import ReadRequest
-from gossamer.stores.redis.rows import put_metadata
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import OPTIONS_NAME
 
 BOOKMARK = "last-export"
 """The name of the note, and of the file."""
 SHOW_EVERY_S = 2.0
-
-
-class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
-    """The last result that was exported."""
-
-    number: int
-    url_id: int
-    settled_at: float
-
-    @classmethod
-    async def at(cls, reader: CrawlReader, number: int) -> "Bookmark | None":
-        """Return the bookmark at the result of that number; None if there is none."""
-        for result in await reader.results(number - 1, 1):
-            return cls(number=result.number, url_id=result.url_id, settled_at=result.settled_at)
-        return None
-
-
-class BookmarkFile:
-    """Where the bookmark is: in the crawl's directory, or a note where its store is a server."""
-
-    def __init__(self, address: StoreAddress, reader: CrawlReader) -> None:
-        self._reader = reader
-        self._shared = address if address.is_server else None
-        self._name = reader.name or ""
-        self._folder = None if reader.directory is None else state_folder(reader.directory)
-
-    async def read(self) -> int:
-        """Return after which result the next export begins; 0 if there was none before.
-
-        Where a server has lost results since, everything counts as new.
-        """
-        packed = await self._read()
-        if packed is None:
-            return 0
-        try:
-            bookmark = msgspec.json.decode(packed, type=Bookmark)
-        except msgspec.MsgspecError as error:
-            raise CrawlError(
-                f"the note of the last export is damaged ({error}): export without --new"
-            ) from error
-        is_there = bookmark == await Bookmark.at(self._reader, bookmark.number)
-        return bookmark.number if is_there else 0
-
-    async def _read(self) -> bytes | None:
-        if self._shared is not None or self._folder is None:
-            return await self._reader.metadata(BOOKMARK)
-        try:
-            return (self._folder / f"{BOOKMARK}.json").read_bytes()
-        except FileNotFoundError:
-            return None
-
-    async def write(self, bookmark: Bookmark) -> None:
-        """Keep the bookmark, if anything can be kept there."""
-        content = msgspec.json.encode(bookmark)
-        if self._shared is not None:
-            await put_metadata(self._shared, self._name, BOOKMARK, content)
-            return
-        if self._folder is None:
-            return
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_file(str(self._folder), f"{BOOKMARK}.json", [content], durable=True)
-        except OSError as error:
-            raise CrawlError(
-                f"the outputs are written, but not up to where: {self._folder}: {error.strerror}; "
-                "the next export with --new repeats them"
-            ) from error
 
 
 class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,3 +132,73 @@ async def _own_folder(reader: CrawlReader) -> Path | None:
         return None
     folder.mkdir(exist_ok=True)
     return folder
+
+
+class Bookmark(msgspec.Struct, frozen=True, kw_only=True):
+    """The last result that was exported."""
+
+    number: int
+    url_id: int
+    settled_at: float
+
+    @classmethod
+    async def at(cls, reader: CrawlReader, number: int) -> "Bookmark | None":
+        """Return the bookmark at the result of that number; None if there is none."""
+        for result in await reader.results(number - 1, 1):
+            return cls(number=result.number, url_id=result.url_id, settled_at=result.settled_at)
+        return None
+
+
+class BookmarkFile:
+    """Where the bookmark is: in the crawl's directory, or a note where its store is a server."""
+
+    def __init__(self, address: StoreAddress, reader: CrawlReader) -> None:
+        self._reader = reader
+        self._shared = address if address.is_server else None
+        self._name = reader.name or ""
+        self._folder = None if reader.directory is None else state_folder(reader.directory)
+
+    async def read(self) -> int:
+        """Return after which result the next export begins; 0 if there was none before.
+
+        Where a server has lost results since, everything counts as new.
+        """
+        packed = await self._read()
+        if packed is None:
+            return 0
+        try:
+            bookmark = msgspec.json.decode(packed, type=Bookmark)
+        except msgspec.MsgspecError as error:
+            raise CrawlError(
+                f"the note of the last export is damaged ({error}): export without --new"
+            ) from error
+        is_there = bookmark == await Bookmark.at(self._reader, bookmark.number)
+        return bookmark.number if is_there else 0
+
+    async def _read(self) -> bytes | None:
+        if self._shared is not None or self._folder is None:
+            return await self._reader.metadata(BOOKMARK)
+        try:
+            return (self._folder / f"{BOOKMARK}.json").read_bytes()
+        except FileNotFoundError:
+            return None
+
+    async def write(self, bookmark: Bookmark) -> None:
+        """Keep the bookmark, if anything can be kept there."""
+        content = msgspec.json.encode(bookmark)
+        if self._shared is not None:
+            # An export of a crawl in a file does not load the client of a server.
+            from gossamer.stores.redis.rows import put_metadata  # noqa: PLC0415
+
+            await put_metadata(self._shared, self._name, BOOKMARK, content)
+            return
+        if self._folder is None:
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_file(str(self._folder), f"{BOOKMARK}.json", [content], durable=True)
+        except OSError as error:
+            raise CrawlError(
+                f"the outputs are written, but not up to where: {self._folder}: {error.strerror}; "
+                "the next export with --new repeats them"
+            ) from error

@@ -223,7 +223,9 @@ class ClassicCrawl:
             Scope.for_prefix(plan.prefix), str, spelling=merge_slashes, comparing=str
         )
         async with Client(options, settings.addresses, settings.dns) as client:
-            context = self._crawl.context(client, link_filter, SavedPages(self._pages, self._watch))
+            context = self._crawl.context(
+                client, link_filter, ClassicSaver(self._pages, self._watch)
+            )
             context = msgspec.structs.replace(context, watch=self._watch)
             await self._crawl.run(plan.seed, context)
         # Every later URL was found on a saved page: no page at all means that the seed had none.
@@ -232,7 +234,7 @@ class ClassicCrawl:
             raise CrawlError(why_no_page(plan.seed, last))
 
 
-class SavedPages:
+class ClassicSaver:
     """The one module of the classic crawl."""
 
     hooks = Hooks(pages=True, depths=True)

@@ -27,33 +27,6 @@ RENEW_EVERY_S = 1.0
 SHOW_EVERY_S = 5.0
 
 
-class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
-    """Which kept pages a module has been shown: a note in the store.
-
-    It is stored after each page, with the records that the module has extracted from it, in one
-    step. So they are stored once, and a replay that is killed shows at most one page twice.
-    """
-
-    crawl: float
-    """When the crawl began: one that was started over is shown from its start."""
-    last: int = 0
-    """The largest number of a page that was its turn."""
-    gaps: tuple[int, ...] = ()
-    """The smaller numbers that no page had: a crawl that goes on gives them to its next pages."""
-
-    def is_due(self, number: int) -> bool:
-        """Tell whether a page has not had its turn yet."""
-        return number > self.last or number in self.gaps
-
-    def after(self, number: int) -> Self:
-        """Return the progress after the turn of a page that was due."""
-        if number <= self.last:
-            gaps = tuple(gap for gap in self.gaps if gap != number)
-        else:
-            gaps = (*self.gaps, *range(self.last + 1, number))
-        return msgspec.structs.replace(self, last=max(self.last, number), gaps=gaps)
-
-
 class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the replay of one module."""
 
@@ -179,3 +152,30 @@ async def _renew_lead(crawl: LockedRows) -> None:
     while True:
         await asyncio.sleep(RENEW_EVERY_S)
         await crawl.renew_lead()
+
+
+class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """Which kept pages a module has been shown: a note in the store.
+
+    It is stored after each page, with the records that the module has extracted from it, in one
+    step. So they are stored once, and a replay that is killed shows at most one page twice.
+    """
+
+    crawl: float
+    """When the crawl began: one that was started over is shown from its start."""
+    last: int = 0
+    """The largest number of a page that was its turn."""
+    gaps: tuple[int, ...] = ()
+    """The smaller numbers that no page had: a crawl that goes on gives them to its next pages."""
+
+    def is_due(self, number: int) -> bool:
+        """Tell whether a page has not had its turn yet."""
+        return number > self.last or number in self.gaps
+
+    def after(self, number: int) -> Self:
+        """Return the progress after the turn of a page that was due."""
+        if number <= self.last:
+            gaps = tuple(gap for gap in self.gaps if gap != number)
+        else:
+            gaps = (*self.gaps, *range(self.last + 1, number))
+        return msgspec.structs.replace(self, last=max(self.last, number), gaps=gaps)

@@ -1,13 +1,21 @@
-"""The command that goes on with a crawl, and the names of modules from elsewhere."""
+"""What is stored of the options, the command that goes on, and modules named from elsewhere."""
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from gossamer.config import load
-from gossamer.coordinator.continuing import Origin, command_to_continue, module_changes
+from gossamer.config import CrawlOptions, load
+from gossamer.coordinator.continuing import (
+    Origin,
+    command_to_continue,
+    module_changes,
+    pack_options,
+    read_options,
+)
 from gossamer.coordinator.plan import Plan
 from gossamer.model import Snapshot
+from gossamer.model.errors import CrawlError
 from gossamer.modules.plugins import absolute_name
 
 SEED = "http://a.test/"
@@ -84,3 +92,23 @@ def test_a_module_is_the_same_wherever_it_is_named_from(
     assert new.startswith("module ./one.py:a was not part of this crawl")
     assert "'gossamer replay d --module ./one.py:a'" in new
     assert missing.startswith("module save was part of this crawl and is left out")
+
+
+def test_stored_options_of_another_version_fall_back_to_defaults() -> None:
+    """A reader ignores what it does not know, and takes the default of what is missing."""
+    note = msgspec.json.encode({"seeds": ["http://a.test/"], "depth": 3, "unheard-of": 1})
+    assert read_options(note, "here") == CrawlOptions(seeds=("http://a.test/",), depth=3)
+    assert read_options(None, "here") is None
+
+
+def test_a_crawl_without_workers_of_its_own_can_be_read_wherever_its_store_is() -> None:
+    options = load({"seeds": ["http://a.test/"], "workers": "0", "store": "redis://x"}, {}).options
+    stored = read_options(pack_options(options), "here")
+    assert stored is not None
+    assert stored.seeds == ("http://a.test/",)
+
+
+@pytest.mark.parametrize("note", [b"{", b'{"seeds": ["http://a.test/"], "depth": -1}'])
+def test_damaged_options_are_told_with_their_place(note: bytes) -> None:
+    with pytest.raises(CrawlError, match="the options in here are damaged"):
+        read_options(note, "here")

@@ -32,50 +32,13 @@ from gossamer.stores.redis.rows import JOINED_NAME, read_joined
 
 LEAVE_WITHIN_S = 3.0
 """How long processes that have joined may take to leave a crawl that is over."""
-
-LOOK_EVERY_S = 0.5
+CHECK_EVERY_S = 0.5
 GONE_AFTER_S = 1.0
 """How long a process has no connection before it is taken for dead: one that has lost it has
 another within moments."""
 STEADY_AFTER_S = 5.0
 """How long everybody has to find the server again after it was away."""
-
 Say = Callable[[Level, str], None]
-
-
-class Connections:
-    """Tells which processes have died without a word: the system has closed their connections.
-
-    One that stands still keeps its own, and so does one whose machine has lost power: their leases
-    run out. Nothing is concluded while the server itself was away.
-    """
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self._missed: dict[str, float] = {}
-        """Since when each process has no connection."""
-        self._steady_at: float | None = None
-
-    def expect(self, name: str) -> None:
-        """Miss a process also if it has no connection from the beginning."""
-        self._seen.add(name)
-
-    def dead(self, names: Iterable[str], connected: set[str] | None, now: float) -> list[str]:
-        """Return who has died of those that have joined; None: nobody knows who is connected."""
-        if connected is None:
-            self._steady_at = None
-            return []
-        if self._steady_at is None:
-            self._steady_at = now + STEADY_AFTER_S
-        self._seen |= connected
-        self._missed = {
-            name: self._missed.get(name, now)
-            for name in names
-            if name in self._seen and name not in connected
-        }
-        self._seen &= connected | self._missed.keys()
-        gone = [name for name, since in self._missed.items() if now - since >= GONE_AFTER_S]
-        return gone if now >= self._steady_at else []
 
 
 class JoinedProcess:
@@ -198,7 +161,7 @@ class JoinedProcesses:
 
     async def _see_off_dead(self) -> None:
         while True:
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(CHECK_EVERY_S)
             names = [*self._processes]
             connected = await self._queues.connected(names) if names else set()
             for name in self._connections.dead(names, connected, self.clock()):
@@ -305,3 +268,38 @@ class JoinedProcesses:
 async def _wait_for_another(*_: object) -> None:
     """Wait for a frontier that has the modules; then the call comes again."""
     await asyncio.Event().wait()
+
+
+class Connections:
+    """Tells which processes have died without a word: the system has closed their connections.
+
+    One that stands still keeps its own, and so does one whose machine has lost power: their leases
+    run out. Nothing is concluded while the server itself was away.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._missed: dict[str, float] = {}
+        """Since when each process has no connection."""
+        self._steady_at: float | None = None
+
+    def expect(self, name: str) -> None:
+        """Miss a process also if it has no connection from the beginning."""
+        self._seen.add(name)
+
+    def dead(self, names: Iterable[str], connected: set[str] | None, now: float) -> list[str]:
+        """Return who has died of those that have joined; None: nobody knows who is connected."""
+        if connected is None:
+            self._steady_at = None
+            return []
+        if self._steady_at is None:
+            self._steady_at = now + STEADY_AFTER_S
+        self._seen |= connected
+        self._missed = {
+            name: self._missed.get(name, now)
+            for name in names
+            if name in self._seen and name not in connected
+        }
+        self._seen &= connected | self._missed.keys()
+        gone = [name for name, since in self._missed.items() if now - since >= GONE_AFTER_S]
+        return gone if now >= self._steady_at else []

@@ -1,6 +1,6 @@
 """The process of the launcher: it has loaded what a worker needs, and forks workers from itself.
 
-Whoever writes the outputs is forked from it too.
+The process that writes the outputs is forked from it too.
 
 A worker that starts by itself takes longer to load its libraries than to fetch a page; a forked one
 begins at once, and shares the memory of what was loaded. The launcher has one thread and no event
@@ -65,8 +65,8 @@ class LauncherProcess:
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
-        self._workers: dict[int, CrashNote] = {}
-        self._writers: set[int] = set()
+        self._processes: dict[int, CrashNote | None] = {}
+        """Those that were forked: workers with their notes, and writers of outputs."""
         self._locks = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         """What workers share: each has the descriptor, and locks bytes of it."""
         self._news, self._wake = socket.socketpair()
@@ -97,55 +97,41 @@ class LauncherProcess:
         if not asked:
             return False
         what, pid = COMMAND.unpack(asked)
-        if what == START:
-            self._start(descriptors)
-        elif what == WRITE:
-            self._start_writer(descriptors[0])
-        elif pid in self._workers or pid in self._writers:
+        if what != KILL:
+            self._start(what, descriptors)
+        elif pid in self._processes:
             os.kill(pid, signal.SIGKILL)
         return True
 
-    def _start(self, descriptors: Sequence[int]) -> None:
-        """Fork a worker, which keeps the descriptors: its end of the channel, and a lock."""
+    def _start(self, what: bytes, descriptors: Sequence[int]) -> None:
+        """Fork a worker or a writer; it keeps the descriptors: its end of the channel, a lock."""
         from gossamer.worker.in_flight import CrashNote  # noqa: PLC0415
 
-        note = CrashNote()
+        note = CrashNote() if what == START else None
         pid = os.fork()
         if not pid:
             self._control.close()
             for descriptor in descriptors:  # a program that a module starts must not have them
                 os.set_inheritable(descriptor, False)
-            _work(socket.socket(fileno=descriptors[0]), note, self._locks.fileno())
+            end = socket.socket(fileno=descriptors[0])
+            if note is None:
+                _write(end)
+            _work(end, note, self._locks.fileno())
         for descriptor in descriptors:
             os.close(descriptor)
-        self._workers[pid] = note
-        self._tell(ProcessStarted(pid))
-
-    def _start_writer(self, descriptor: int) -> None:
-        """Fork a process that writes outputs."""
-        pid = os.fork()
-        if not pid:
-            self._control.close()
-            _write(socket.socket(fileno=descriptor))
-        os.close(descriptor)
-        self._writers.add(pid)
+        self._processes[pid] = note
         self._tell(ProcessStarted(pid))
 
     def _collect(self) -> None:
         """Tell who has ended."""
         with suppress(ChildProcessError):
-            while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-                if not pid:
-                    return
-                code = os.waitstatus_to_exitcode(status)
-                if pid in self._writers:
-                    self._writers.remove(pid)
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                pid, code = ended[0], os.waitstatus_to_exitcode(ended[1])
+                if (note := self._processes.pop(pid)) is None:
                     self._tell(ProcessEnded(pid, code))
-                    continue
-                note = self._workers.pop(pid)
-                in_hand = note.suspects() if code else []
-                self._tell(ProcessEnded(pid, code, in_hand, note.received))
+                else:
+                    in_hand = note.suspects() if code else []
+                    self._tell(ProcessEnded(pid, code, in_hand, note.received))
 
     def _tell(self, event: LauncherEvent) -> None:
         with suppress(OSError):  # nobody is there any more, which the next read shows
@@ -154,13 +140,12 @@ class LauncherProcess:
     def _end_all(self) -> None:
         """Give the processes a moment to leave, and end who stays."""
         deadline = time.monotonic() + LEAVE_WITHIN_S
-        while (self._workers or self._writers) and time.monotonic() < deadline:
+        while self._processes and time.monotonic() < deadline:
             self._collect()
             time.sleep(0.01)
-        left = [*self._workers, *self._writers]
-        for pid in left:
+        for pid in self._processes:
             os.kill(pid, signal.SIGKILL)
-        for pid in left:
+        for pid in self._processes:
             os.waitpid(pid, 0)
 
 

@@ -35,8 +35,14 @@ if TYPE_CHECKING:
     from gossamer.stores.redis.address import RedisAddress
     from gossamer.stores.redis.message_queues import JoinedQueues
 
+StreamName = Literal["stdout", "stderr"]
+Level = Literal["info", "warning", "error"]
 MAX_LINE = 65_536
 """A line that is longer is sent in parts."""
+MODULES_NOTE = "coordinator-hooks"
+"""The note of which hooks the modules of the coordinator have, for workers elsewhere."""
+OVER_NOTE = "over"
+"""The note of what has ended a shared crawl; empty while it goes on."""
 
 
 class SteadyClock:
@@ -62,16 +68,6 @@ class SteadyClock:
 def steady_clock() -> SteadyClock:
     """Return a clock that is set by the wall."""
     return SteadyClock(time.time() - time.monotonic())
-
-
-MODULES_NOTE = "coordinator-hooks"
-"""The note of which hooks the modules of the coordinator have, for workers elsewhere."""
-
-OVER_NOTE = "over"
-"""The note of what has ended a shared crawl; empty while it goes on."""
-
-StreamName = Literal["stdout", "stderr"]
-Level = Literal["info", "warning", "error"]
 
 
 class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
