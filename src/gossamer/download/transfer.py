@@ -244,7 +244,7 @@ class Transfer:
             outcome = TREATMENTS[cause].outcome
         else:
             outcome = Outcome.REDIRECTED if target else Outcome.FETCHED
-        headers = self._header.headers() if answer is None and self._header.complete else Headers()
+        headers = answer.headers if answer else self._header.headers()
         address = None if self._is_proxied else self._endpoints[2] or None
         body, wire_body, exchange = b"", b"", None
         if answer and answer.body and outcome is Outcome.FETCHED:
@@ -257,7 +257,7 @@ class Transfer:
             cause=cause,
             detail=(detail if detail.isprintable() else repr(detail)[1:-1])[:_MAX_DETAIL_LENGTH],
             status=self._header.status if self._header.complete else None,
-            headers=answer.headers if answer else headers,
+            headers=headers if self._header.complete else Headers(),
             body=body,
             coding=answer.verdict.coding if answer else "",
             wire_body=wire_body,
