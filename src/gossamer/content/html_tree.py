@@ -94,10 +94,7 @@ class HtmlTree:
     """
 
     def __init__(
-        self,
-        text: str,
-        markers: Markers | None = None,
-        follow: frozenset[LinkKind] = HYPERLINKS,
+        self, text: str, markers: Markers | None = None, follow: frozenset[LinkKind] = HYPERLINKS
     ) -> None:
         self.title: str | None = None
         self.hrefs: list[str] = []

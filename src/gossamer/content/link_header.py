@@ -7,6 +7,7 @@ the links before it count. A link with an anchor is about another page, and is l
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from types import MappingProxyType
 from typing import Final
 
@@ -14,6 +15,15 @@ import msgspec
 
 from gossamer.model.names import LinkKind
 
+MAX_HEADER_LINKS: Final = 100
+"""Links of a page's header beyond this many are ignored."""
+
+_TARGET: Final = re.compile(r"[\t ,]*<([^>]*)>")
+_NAME: Final = re.compile(r"[\t ]*;[\t ]*([^\t ;,=]*)[\t ]*(=?)[\t ]*")
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"?', re.DOTALL)
+_PLAIN: Final = re.compile(r"[^;,]*")
+_REST: Final = re.compile(r"[^,]*")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _MAX_LENGTH: Final = 100
 
 _KINDS: Final[Mapping[str, LinkKind]] = MappingProxyType(
@@ -44,38 +54,6 @@ _PRELOADED: Final[Mapping[str, LinkKind]] = MappingProxyType(
 """What the attribute `as` of a preloaded file says."""
 
 
-def kind_of_relation(rel: str, preloaded_as: str | None = None) -> LinkKind | None:
-    """Return the kind of a link with these relations; None if it is none of those we know.
-
-    Of several the first that we know counts; an alternate style sheet is a style sheet.
-    """
-    return _kind(rel[:_MAX_LENGTH], (preloaded_as or "")[:_MAX_LENGTH])
-
-
-@lru_cache(1000)
-def _kind(rel: str, preloaded_as: str) -> LinkKind | None:
-    names = rel.lower().split()
-    if "stylesheet" in names:
-        return LinkKind.STYLESHEET
-    for name in names:
-        if name == "preload":
-            return _PRELOADED.get(preloaded_as.strip().lower())
-        if (kind := _KINDS.get(name)) is not None:
-            return kind
-    return None
-
-
-MAX_HEADER_LINKS: Final = 100
-"""Links of a page's header beyond this many are ignored."""
-
-_TARGET: Final = re.compile(r"[\t ,]*<([^>]*)>")
-_NAME: Final = re.compile(r"[\t ]*;[\t ]*([^\t ;,=]*)[\t ]*(=?)[\t ]*")
-_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*+)"?', re.DOTALL)
-_PLAIN: Final = re.compile(r"[^;,]*")
-_REST: Final = re.compile(r"[^,]*")
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-
-
 class HeaderLink(msgspec.Struct, frozen=True):
     """A link of the Link header."""
 
@@ -88,14 +66,13 @@ class HeaderLink(msgspec.Struct, frozen=True):
 
 def header_links(values: Iterable[str]) -> list[HeaderLink]:
     """Return the links of all Link fields of a page that have a relation, up to the limit."""
-    found: list[HeaderLink] = []
-    for value in values:
-        for target, parameters in _parsed(value):
-            if len(found) >= MAX_HEADER_LINKS:
-                return found
-            if parameters.get("rel") and "anchor" not in parameters:
-                found.append(HeaderLink(target, parameters["rel"], parameters.get("as")))
-    return found
+    links = (
+        HeaderLink(target, parameters["rel"], parameters.get("as"))
+        for value in values
+        for target, parameters in _parsed(value)
+        if parameters.get("rel") and "anchor" not in parameters
+    )
+    return [*islice(links, MAX_HEADER_LINKS)]
 
 
 def _parsed(value: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -122,3 +99,24 @@ def _content(value: str, position: int) -> tuple[str, int]:
         return _ESCAPED.sub(r"\1", quoted[1]), quoted.end()
     plain = _PLAIN.match(value, position)
     return ("", position) if plain is None else (plain[0].strip(), plain.end())
+
+
+def kind_of_relation(rel: str, preloaded_as: str | None = None) -> LinkKind | None:
+    """Return the kind of a link with these relations; None if it is none of those we know.
+
+    Of several the first that we know counts; an alternate style sheet is a style sheet.
+    """
+    return _kind(rel[:_MAX_LENGTH], (preloaded_as or "")[:_MAX_LENGTH])
+
+
+@lru_cache(1000)
+def _kind(rel: str, preloaded_as: str) -> LinkKind | None:
+    names = rel.lower().split()
+    if "stylesheet" in names:
+        return LinkKind.STYLESHEET
+    for name in names:
+        if name == "preload":
+            return _PRELOADED.get(preloaded_as.strip().lower())
+        if (kind := _KINDS.get(name)) is not None:
+            return kind
+    return None

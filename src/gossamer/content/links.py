@@ -17,7 +17,20 @@ MAX_REDIRECT_S: Final = 5
 """A page that gives way so soon is not there to be read: it is a redirect. Pages that tell people
 that they have moved do so for up to five seconds; a longer pause is for reading."""
 
-_MAX_LENGTH: Final = 40_000
+MAX_LINKS: Final = 10_000
+"""Links to the first so many different pages are kept; an index may repeat them."""
+
+MAX_LINK_BYTES: Final = 2_000_000
+"""So long may the URLs of a page be together: with a long base, short links make long URLs."""
+
+MAX_CACHED_LENGTH: Final = 200
+MAX_CACHED_URL_LENGTH: Final = 500
+"""Hardly any URL is longer, and a hostile base would fill the memory."""
+
+_UNKNOWN: Final = Url("")
+_NOWHERE: Final[Mapping[str, Url | None]] = MappingProxyType({})
+
+_MAX_REFRESH_LENGTH: Final = 40_000
 _MAX_DIGITS: Final = 9
 
 _WHITE_SPACE: Final = "\t\n\f\r "
@@ -26,48 +39,6 @@ _SECONDS: Final = re.compile(
     r"[\t\n\f\r ]*(?:([0-9]++)|(?=\.))[0-9.]*+(?:\Z|[\t\n\f\r ]*+[;,]|[\t\n\f\r ])"
 )
 _URL_IS: Final = re.compile(r"url[\t\n\f\r ]*=", re.IGNORECASE)
-
-
-class Refresh(NamedTuple):
-    """When a page is to be replaced, and by what."""
-
-    seconds: int
-    target: str
-    """As written; empty if it is the page itself."""
-
-
-def parse_refresh(text: str) -> Refresh | None:
-    """Return what a refresh says; None if it says nothing that browsers understand."""
-    text = text[:_MAX_LENGTH]
-    match = _SECONDS.match(text)
-    if match is None:
-        return None
-    target = text[match.end() :].strip(_WHITE_SPACE)
-    if (named := _URL_IS.match(target)) is not None:
-        target = target[named.end() :].lstrip(_WHITE_SPACE)
-    if target[:1] in {"'", '"'}:
-        target = target[1:].partition(target[0])[0].strip(_WHITE_SPACE)
-    return Refresh(int((match[1] or "0")[:_MAX_DIGITS]), target)
-
-
-Reference: TypeAlias = tuple[LinkKind, str]
-"""The kind of a link, and where it leads as the page has it."""
-
-
-class Tag(Protocol):
-    """An element, as far as it is a tag with attributes."""
-
-    @property
-    def tag(self) -> str:
-        """Its name, in lower case."""
-
-    @property
-    def text(self) -> str:
-        """The text in it."""
-
-    def attr(self, name: str, /) -> str | None:
-        """Return the value of an attribute; None if there is none of this name."""
-
 
 _MAX_CANDIDATES: Final = 100
 # HTML standard, "parse a srcset attribute": a URL, which a comma at its end ends; or a descriptor,
@@ -98,6 +69,47 @@ _REFERENCES: Final[Mapping[str, tuple[tuple[str, LinkKind], ...]]] = MappingProx
     }
 )
 """The attributes of other elements that lead somewhere."""
+
+
+class Refresh(NamedTuple):
+    """When a page is to be replaced, and by what."""
+
+    seconds: int
+    target: str
+    """As written; empty if it is the page itself."""
+
+
+def parse_refresh(text: str) -> Refresh | None:
+    """Return what a refresh says; None if it says nothing that browsers understand."""
+    text = text[:_MAX_REFRESH_LENGTH]
+    match = _SECONDS.match(text)
+    if match is None:
+        return None
+    target = text[match.end() :].strip(_WHITE_SPACE)
+    if (named := _URL_IS.match(target)) is not None:
+        target = target[named.end() :].lstrip(_WHITE_SPACE)
+    if target[:1] in {"'", '"'}:
+        target = target[1:].partition(target[0])[0].strip(_WHITE_SPACE)
+    return Refresh(int((match[1] or "0")[:_MAX_DIGITS]), target)
+
+
+Reference: TypeAlias = tuple[LinkKind, str]
+"""The kind of a link, and where it leads as the page has it."""
+
+
+class Tag(Protocol):
+    """An element, as far as it is a tag with attributes."""
+
+    @property
+    def tag(self) -> str:
+        """Its name, in lower case."""
+
+    @property
+    def text(self) -> str:
+        """The text in it."""
+
+    def attr(self, name: str, /) -> str | None:
+        """Return the value of an attribute; None if there is none of this name."""
 
 
 def tags_for(follow: frozenset[LinkKind]) -> list[str]:
@@ -146,20 +158,6 @@ def _candidates(srcset: str) -> Iterator[str]:
             position = descriptor.end()
         if url:
             yield url
-
-
-MAX_LINKS: Final = 10_000
-"""Links to the first so many different pages are kept; an index may repeat them."""
-
-MAX_LINK_BYTES: Final = 2_000_000
-"""So long may the URLs of a page be together: with a long base, short links make long URLs."""
-
-MAX_CACHED_LENGTH: Final = 200
-MAX_CACHED_URL_LENGTH: Final = 500
-"""Hardly any URL is longer, and a hostile base would fill the memory."""
-
-_UNKNOWN: Final = Url("")
-_NOWHERE: Final[Mapping[str, Url | None]] = MappingProxyType({})
 
 
 class PageLink(msgspec.Struct, frozen=True, gc=False, array_like=True):

@@ -37,9 +37,9 @@ class Markers(msgspec.Struct, frozen=True):
         """
         comments = []
         position = 0
-        while found := _COMMENT.match(text, position):
-            comments.append(_words(found[1]))
-            position = found.end()
+        while match := _COMMENT.match(text, position):
+            comments.append(_words(match[1]))
+            position = match.end()
         if text[position:].strip() or len(comments) not in {1, 2} or "" in comments:
             raise UsageError(
                 f"the markers {shown(text)} are not one or two HTML comments; "
@@ -53,7 +53,7 @@ class Markers(msgspec.Struct, frozen=True):
         The order is that of the source, which the author had in mind: the tree of a malformed page
         may have another one. A part that is never closed ends with the page.
         """
-        from turbohtml import TokenType, tokenize  # noqa: PLC0415 -- as in `parse`
+        from turbohtml import TokenType, tokenize  # noqa: PLC0415 -- few crawls have markers
 
         ends = {self.end, f"/{self.start}", f"END {self.start}"}
         borders: list[Position] = []

@@ -137,11 +137,7 @@ class PageParser:
         return parsed
 
     def _read(
-        self,
-        tree: "HtmlTree",
-        page: RawPage,
-        in_header: tuple[PageLink, ...],
-        parsed: ParsedPage,
+        self, tree: "HtmlTree", page: RawPage, in_header: tuple[PageLink, ...], parsed: ParsedPage
     ) -> None:
         """Take from the tree all but the text."""
         base = base_url(page.url, tree.base)

@@ -56,8 +56,8 @@ def _with_words_apart(document: Document) -> Document:
 def blocks_in_tables(part: Document | Element) -> Iterator[Element]:
     """Give the elements in tables that stand apart from the words before and after them."""
     for table in [*part.iter_elements({"table"})]:
-        around = table.parent
-        if not isinstance(around, Element) or around.closest("table") is None:
+        parent = table.parent
+        if not isinstance(parent, Element) or parent.closest("table") is None:
             # Rows and cells stand between words only where a cell holds another table.
             is_simple = table.find("table") is None
             yield from table.select(_BLOCK_IN_CELL if is_simple else _BLOCK)
@@ -66,8 +66,8 @@ def blocks_in_tables(part: Document | Element) -> Iterator[Element]:
 def unwrap_listings(document: Document) -> None:
     """Take text with lines of its own out of tables of one cell, as old DocBook has them."""
     for listing in document.select(_LISTING):
-        for around in [*islice(listing.ancestors, 4)]:  # the cell, its row, the body and the table
-            around.unwrap()
+        for element in [*islice(listing.ancestors, 4)]:  # the cell, its row, the body and the table
+            element.unwrap()
 
 
 def without_large_tables(document: Document) -> Document:

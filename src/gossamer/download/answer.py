@@ -43,7 +43,7 @@ class Stop(NamedTuple):
 _ENOUGH = Stop()
 
 
-class Answer:
+class IncomingAnswer:
     """An answer whose header is complete."""
 
     def __init__(

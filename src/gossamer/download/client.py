@@ -16,7 +16,7 @@ from gossamer.download.connections import (
 )
 from gossamer.download.curl_errors import CurlFailure
 from gossamer.download.deadlines import Watchdog
-from gossamer.download.large_bodies import LargeBodies
+from gossamer.download.large_bodies import BodyRoom, LargeBodies
 from gossamer.download.lookups import HostFinder
 from gossamer.download.options import Accept, FetchOptions
 from gossamer.download.request_settings import SettingsFor
@@ -129,7 +129,7 @@ class Client:
         self, curl: pycurl.Curl, transfer: Transfer, group: ConnectionGroup
     ) -> CurlFailure | None:
         future = group.multi.add(curl)
-        transfer.room = room = self._large_bodies.room(curl, partial(_break, future))
+        transfer.room = room = BodyRoom(self._large_bodies, curl, partial(_break, future))
         self._watchdog.watch(transfer, future)
         try:
             await future

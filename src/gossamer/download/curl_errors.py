@@ -78,9 +78,11 @@ def cause_of(failure: CurlFailure, *, connected: bool, proxied: bool = False) ->
 
 def explained(failure: CurlFailure) -> str:
     """Return the message of a failure, behind what it means if only experts know that."""
-    plainly = (said for words, said in _PLAINLY.items() if words in failure.message)
-    said = next(plainly, "") if cause_of(failure, connected=False) in _OF_TLS else ""
-    return f"{said}: {failure.message}" if said else failure.message
+    if cause_of(failure, connected=False) in _OF_TLS:
+        for part, meaning in _PLAINLY.items():
+            if part in failure.message:
+                return f"{meaning}: {failure.message}"
+    return failure.message
 
 
 def is_break(failure: CurlFailure) -> bool:

@@ -25,13 +25,6 @@ class LargeBodies:
         self._free = max(1, max_held // max(largest, 1))
         self._waiting: OrderedDict[BodyRoom, None] = OrderedDict()
 
-    def room(self, curl: pycurl.Curl, on_broken: Callable[[pycurl.error], object]) -> "BodyRoom":
-        """Return the room of a body that a handle receives, to be left at its end.
-
-        `on_broken` is called if the handle cannot go on after it had to wait.
-        """
-        return BodyRoom(self, curl, on_broken)
-
     def take(self, room: "BodyRoom") -> bool:
         """Let a body be large; if there are too many already, it is the last in the line."""
         if self._free:
@@ -52,7 +45,10 @@ class LargeBodies:
 
 
 class BodyRoom:
-    """What one body may take."""
+    """What one body may take, which a handle receives; it is to be left at its end.
+
+    `on_broken` is called if the handle cannot go on after it had to wait.
+    """
 
     def __init__(
         self, bodies: LargeBodies, curl: pycurl.Curl, on_broken: Callable[[pycurl.error], object]

@@ -13,7 +13,7 @@ import msgspec
 import pycurl
 
 from gossamer.download.address_slots import AddressSlots
-from gossamer.download.answer import Answer, BodyUse, HeaderReader, Stop, judge
+from gossamer.download.answer import BodyUse, HeaderReader, IncomingAnswer, Stop, judge
 from gossamer.download.connections import ConnectionSockets, Endpoints
 from gossamer.download.curl_errors import CurlFailure, cause_of, explained, is_break, is_ours
 from gossamer.download.deadlines import TransferProgress
@@ -83,7 +83,7 @@ class Transfer:
         self._header = HeaderReader(
             options.max_header_bytes, options.max_header_count, http2=connection.http2
         )
-        self._answer: Answer | None = None
+        self._answer: IncomingAnswer | None = None
         self._stop: Stop | None = None
         self._tried = 0
         self._socket_error = ""
@@ -244,7 +244,7 @@ class Transfer:
             outcome = TREATMENTS[cause].outcome
         else:
             outcome = Outcome.REDIRECTED if target else Outcome.FETCHED
-        headers = self._header.headers() if answer is None and self._header.complete else Headers()
+        headers = answer.headers if answer else self._header.headers()
         address = None if self._is_proxied else self._endpoints[2] or None
         body, wire_body, exchange = b"", b"", None
         if answer and answer.body and outcome is Outcome.FETCHED:
@@ -257,7 +257,7 @@ class Transfer:
             cause=cause,
             detail=(detail if detail.isprintable() else repr(detail)[1:-1])[:_MAX_DETAIL_LENGTH],
             status=self._header.status if self._header.complete else None,
-            headers=answer.headers if answer else headers,
+            headers=headers if self._header.complete else Headers(),
             body=body,
             coding=answer.verdict.coding if answer else "",
             wire_body=wire_body,
@@ -304,7 +304,7 @@ class Transfer:
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._is_proxied:
             return self._end(Stop(Cause.PROXY_FAILED, "it wants another login (407)"))
         verdict = judge(request.url, status, headers, request.accept, self._network.options)
-        self._answer = Answer(verdict, headers, request.accept, request.allowance)
+        self._answer = IncomingAnswer(verdict, headers, request.accept, request.allowance)
         if (stop := self._answer.refused()) is not None:
             return self._end(stop)
         if verdict.use is BodyUse.DRAIN:
@@ -312,7 +312,7 @@ class Transfer:
         return None
 
     def _conclusion(
-        self, answer: Answer | None, failure: CurlFailure | None
+        self, answer: IncomingAnswer | None, failure: CurlFailure | None
     ) -> tuple[Cause | None, str]:
         if answer is not None and answer.body is None:
             # Whatever happened to the rest of the answer.
