@@ -27,7 +27,6 @@ from gossamer.stores.files import (
 )
 from gossamer.stores.reader import CrawlReader, explained
 from gossamer.stores.reading import Presence
-from gossamer.stores.redis.message_queues import FrontierQueues
 from gossamer.stores.rows import OPTIONS_NAME, Changes, ResultRow, Rows
 from gossamer.stores.sqlite.file import check_own, read_saved_metadata
 from gossamer.stores.sqlite.rows import SqliteRows
