@@ -195,3 +195,20 @@ def test_without_a_server_to_start_it_says_what_to_install(
     left = {path.name for path in crawl.folder.iterdir()}
     assert left == {"output-0"}, "nothing but what the test itself has written"
     assert "Traceback" not in crawl.everything_said()
+
+
+def test_a_server_that_cannot_start_is_told_with_its_own_words(
+    crawl: "ProcessCrawl", tmp_path: Path
+) -> None:
+    """A broken installation has no log of its own yet."""
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    program = broken / "redis-server"
+    program.write_text(
+        "#!/bin/sh\necho 'liblzf.so.1: cannot open shared object file' >&2\nexit 127\n"
+    )
+    program.chmod(0o755)
+    failed = crawl.crawl(PATH=f"{broken}{os.pathsep}{os.environ['PATH']}")
+    assert failed.end() == 1
+    assert "did not start (liblzf.so.1: cannot open shared object file)" in failed.output
+    assert "Traceback" not in failed.output

@@ -165,14 +165,16 @@ def _start(socket: Path, folder: Path, lock: int) -> subprocess.Popen[bytes]:
     """Start the server in a session of its own: Ctrl-C is for us, it is needed to the end."""
     on_linux = sys.platform == "linux"
     end = partial(ctypes.PyDLL(None).prctl, PR_SET_PDEATHSIG, signal.SIGTERM) if on_linux else None
-    return subprocess.Popen(  # noqa: S603 -- found on the PATH
-        [_find_program(), "--save", "", *SETTINGS.split(), str(socket)],
-        cwd=folder,
-        umask=0o077,
-        start_new_session=True,
-        pass_fds=[lock] if on_linux else [],
-        preexec_fn=end,  # noqa: PLW1509
-    )
+    with (folder / "log").open("ab") as log:  # also for what goes wrong before it has opened that
+        return subprocess.Popen(  # noqa: S603 -- found on the PATH
+            [_find_program(), "--save", "", *SETTINGS.split(), str(socket)],
+            cwd=folder,
+            stderr=log,
+            umask=0o077,
+            start_new_session=True,
+            pass_fds=[lock] if on_linux else [],
+            preexec_fn=end,  # noqa: PLW1509
+        )
 
 
 def _find_program() -> str:
