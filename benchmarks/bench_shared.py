@@ -1,4 +1,4 @@
-"""How fast one worker crawls over a Redis, beside the embedded store, and two beside one.
+"""How fast one worker crawls over a Redis, beside a crawl in a file, and two beside one.
 
 Run by `make bench-redis`. The pages are those of a real manual, served over loopback: once as one
 site, once as several hosts with the same pages. Everybody crawls in turn. The tables show the
@@ -8,7 +8,7 @@ machine is changes within minutes, and what runs one after the other meets about
 Server, Redis, frontier, workers and the readers of pages share the cores of this machine; two
 workers can only be faster than one where some are free. So these are also compared where no core is
 short: each answer takes a while, as on the web, and each worker may have few connections. To one
-site there are more of them than the embedded store needs: a page takes longer on its way to a Redis
+site there are more of them than a crawl in a file needs: a page takes longer on its way to a Redis
 and back, though not more of anybody's time.
 """
 
@@ -35,7 +35,7 @@ from redis.asyncio import Redis
 TURNS = 5
 HOSTS = 6
 WANTED_RATIO = 0.7
-"""How fast a worker with a Redis is at least, beside the embedded store, once both are at work; and
+"""How fast a worker with a Redis is at least, beside a crawl in a file, once both are at work; and
 how many pages it has for a second of CPU, that of the Redis included."""
 WANTED_SCALING = 1.7
 """How fast two workers are at least, beside one, where no core is short."""
@@ -55,7 +55,7 @@ class CrawlSetting(msgspec.Struct, frozen=True):
 
 
 class StoreCrawler(msgspec.Struct, frozen=True):
-    """One way to crawl; without workers with the embedded store."""
+    """One way to crawl; without workers with a crawl in a file."""
 
     name: str
     workers: int = 0
@@ -203,7 +203,7 @@ async def show_memory(store: str, pages: int) -> None:
 def judge(ratio: float, by_cpu: float, scaling: float, idle: float) -> int:
     """Print the verdict; none on speed where others were at work: they take more from some."""
     print(f"\n{os.cpu_count()} cores, without us {idle:.0%} idle")
-    print(f"1 worker: {ratio:.0%} of the embedded store (wanted {WANTED_RATIO:.0%})")
+    print(f"1 worker: {ratio:.0%} of a crawl in a file (wanted {WANTED_RATIO:.0%})")
     print(f"1 worker: {by_cpu:.0%} of its pages for a second of CPU (wanted {WANTED_RATIO:.0%})")
     print(f"2 workers: {scaling:.2f} x one where no core is short (wanted {WANTED_SCALING})")
     if idle < QUIET:

@@ -1,4 +1,4 @@
-"""What a page costs the embedded store, from few known URLs to a million and from 1 host to 10,000.
+"""What a page costs a crawl in a file, from few known URLs to a million and from 1 host to 10,000.
 
     PYTHONPATH=tools python -m benchmarks.growth [--most 1000000] [--store]
 

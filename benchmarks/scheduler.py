@@ -82,7 +82,7 @@ class HeldTimes:
         self._collecting = 0.0, 0.0
 
     def watch(self) -> None:
-        """Time the steps of the embedded store from now on."""
+        """Time the steps of a crawl in a file from now on."""
         for name in STEPS:
             setattr(Frontier, name, self._timed(name, getattr(Frontier, name)))
         gc.callbacks.append(self._collected)

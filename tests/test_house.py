@@ -25,7 +25,19 @@ RETIRED = (
     *("taming", "tamed?", "seats?", "tally", "tallies", "lookout", "crews?", "recruits?"),
     *("muster(ed|s)?", "courier", "acquaintances?", "carrier", "haven", "lost place"),
     *("concord", "partitions", "divided crawl"),
+    *("page keepers?", "keepers?", "workforce", "staffing", "membership", "participants?"),
+    *("vital signs?", "agendas?", "taskless", "promised until", "overtaking", "ringed"),
+    *("followed output", "placing", "absence", "worker role", "idle crawl", "led crawl"),
+    *(
+        "leadership",
+        "wordings?",
+        "receipts?",
+        "own sample",
+        "(sqlite|redis|row) backends?",
+        "embedded store",
+    ),
     # the steps of a store and the states of a URL
+    *("turn(ed|s)? away", "known link cache"),
     *("plant", "planted", "planting", "put back", "puts back", "hand(s|ed)? back", "untold"),
     *("borrow(s|ed|ing)?", "lend(s|ing)?", "lent", "dealt", "deal urls", "in work"),
     # messages and help texts

@@ -53,7 +53,7 @@ class CrawlDirectory:
 
     @property
     def database(self) -> Path:
-        """The file of the embedded store."""
+        """The file of a crawl without a server."""
         return self.path / DATABASE
 
     def __enter__(self) -> Self:

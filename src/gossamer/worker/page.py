@@ -80,9 +80,9 @@ class Settler:
     ) -> None:
         """Give a task back undone; `short`: what it was allowed to receive was too little."""
         # If others have a part of the budget, there may be enough of it the next time.
-        receipt = ReturnedTask(guard.allowance.received, short and guard.task.is_last_of_budget)
+        returned = ReturnedTask(guard.allowance.received, short and guard.task.is_last_of_budget)
         context = self._context
-        await context.store.release(guard.task, feedback, context.clock(), receipt)
+        await context.store.release(guard.task, feedback, context.clock(), returned)
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:
         """Tell with each visit what was received, and which pause its host asked for.
