@@ -27,8 +27,8 @@ from gossamer.model.names import ContentKind, LinkKind
 
 PAGE_FIELDS: Final = (
     *("url", "depth", "status", "title", "language", "fetched_at", "text"),
-    *("id", "content_type", "encoding", "bytes", "address", "found_on", "redirected_from"),
-    *("main_text", "markdown", "links", "headers", "metadata"),
+    *("id", "content_type", "encoding", "content_usage", "bytes", "address", "found_on"),
+    *("redirected_from", "main_text", "markdown", "links", "headers", "metadata"),
 )
 """All of them; `outputs.rows` says what each holds."""
 DEFAULT_FIELDS: Final = PAGE_FIELDS[:7]

@@ -110,6 +110,9 @@ class PageAttributes(msgspec.Struct, frozen=True, kw_only=True, array_like=True)
     """The character encoding of the body, by its name in the Encoding Standard in lower case."""
     title: str = ""
     """On one line; empty if the page has none."""
+    content_usage: str | None = None
+    """The preferences of the header field `Content-Usage`, such as `train-ai=n, search=y`: what its
+    publisher wants it used for. None if there is none."""
 
 
 pack_attributes: Final[Callable[[PageAttributes], bytes]] = msgspec.msgpack.Encoder().encode

@@ -103,6 +103,7 @@ def attributes_of(response: Response, parsed: ParsedPage) -> PageAttributes:
         content_type=response.headers.get("content-type") or "",
         encoding=parsed.encoding,
         title=parsed.title,
+        content_usage=", ".join(filter(None, response.headers.get_all("content-usage"))) or None,
     )
 
 
