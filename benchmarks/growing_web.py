@@ -27,12 +27,20 @@ from gossamer.frontier.contract import (
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.model.names import Sketch
+from gossamer.model.page import PageAttributes, pack_attributes
 
 ON_A_HOST = 200
 AT_A_TIME = 50 * ON_A_HOST
 QUEUES = 100
 LINKS, NEW, ELSEWHERE = 32, 2, 4
 AT_ONCE = 64
+ATTRIBUTES = pack_attributes(
+    PageAttributes(
+        content_type="text/html",
+        encoding="utf-8",
+        title="An article with a title of some words",
+    )
+)
 SIMILARITY = 0.9
 SEEDS_AT_ONCE = 2000
 RULES = FrontierRules(
@@ -111,9 +119,7 @@ class GrowingCrawl(Generic[StoreT]):
             size=len(body),
             digest=digest,
             content=body,
-            content_type="text/html",
-            encoding="utf-8",
-            title="An article with a title of some words",
+            attributes=ATTRIBUTES,
             fetched_at=now,
         )
         settlement = Settlement(

@@ -13,6 +13,7 @@ from pathlib import Path
 from redis_servers import RedisServer
 
 from gossamer.model import HostKey, Outcome, Url
+from gossamer.model.page import PageAttributes, pack_attributes
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import (
@@ -31,6 +32,9 @@ URLS_A_PAGE = 3
 HOSTS = 50
 BODY = secrets.token_bytes(4000)
 SAMPLE = secrets.token_bytes(1000)
+ATTRIBUTES = pack_attributes(
+    PageAttributes(content_type="text/html", encoding="utf-8", title="A title")
+)
 
 
 class DrawnChanges:
@@ -74,7 +78,7 @@ class DrawnChanges:
         changes.attempts[number] = [attempt]
         changes.links[number] = pack_links(range(number, number + 10))
         digest = secrets.token_bytes(16)
-        page = PageRow(number, number, 4000, digest, "text/html", "utf-8", "A title", at, 3)
+        page = PageRow(number, number, 4000, digest, ATTRIBUTES, at, 3)
         changes.pages[number] = page
         changes.contents[number] = (at, BODY)
         changes.sketches[number] = SketchRow(number, at, SAMPLE[:160], SAMPLE, None)

@@ -27,6 +27,7 @@ from gossamer.frontier.contract import Link
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model import HostKey, Outcome, Url
+from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Changes, HostRow, PageRow, Rows, UrlRow, pack_links
@@ -82,7 +83,7 @@ def _add_page(changes: Changes, number: int, *, is_last: bool) -> None:
     row.finished_at, row.attempts = NOW, 1
     changes.urls[number] = row
     changes.attempts[number] = [_FETCHED]
-    changes.pages[number] = PageRow(number, number, 0, key(number), "", "", "", NOW, depth)
+    changes.pages[number] = PageRow(number, number, 0, key(number), NO_ATTRIBUTES, NOW, depth)
     if not is_last:
         changes.links[number] = pack_links([number + 1])
 

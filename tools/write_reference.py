@@ -1,8 +1,9 @@
 """Write docs/reference.md from the code: pages, hooks and results, with their own words."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import cleandoc
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,13 +64,16 @@ def _section(section: Section) -> Iterator[str]:
     classes = {one.name: one for one in tree.body if isinstance(one, ast.ClassDef)}
     for name in section.classes or [one for one in classes if not one.startswith("_")]:
         if name not in INTERNAL:
-            yield from _class(classes[name])
+            yield from _class(classes[name], classes)
 
 
-def _class(node: ast.ClassDef) -> Iterator[str]:
+def _class(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> Iterator[str]:
+    bases = [
+        classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes
+    ]
     yield f"### {node.name}"
     yield cleandoc(ast.get_docstring(node) or "")
-    if rows := [*_fields(node)]:
+    if rows := [*_fields(node, bases)]:
         yield "\n".join(["| field | type | |", "|---|---|---|", *rows])
     if members := [*_members(node)]:
         yield ", ".join(members) + "."
@@ -83,9 +87,12 @@ def _is_told(node: ast.ClassDef, name: str) -> bool:
     return not name.startswith("_") and f"{node.name}.{name}" not in INTERNAL
 
 
-def _fields(node: ast.ClassDef) -> Iterator[str]:
+def _fields(node: ast.ClassDef, bases: Sequence[ast.ClassDef]) -> Iterator[str]:
     """Yield the rows of fields, and of properties, which are used like fields."""
-    for one, after in zip(node.body, [*node.body[1:], None], strict=True):
+    fields = [*takewhile(lambda one: not isinstance(one, ast.FunctionDef), node.body)]
+    inherited = [one for base in bases for one in base.body]
+    body = [*fields, *inherited, *node.body[len(fields) :]]
+    for one, after in zip(body, [*body[1:], None], strict=True):
         match one:
             case ast.AnnAssign(target=ast.Name(id=name)):
                 kind, words = ast.unparse(one.annotation), _words(after)

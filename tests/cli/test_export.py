@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gossamer.testing import Web
+from gossamer.testing import Reply, Web
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Command
@@ -27,6 +27,13 @@ def untimed(rows: list[dict[str, object]]) -> list[dict[str, object]]:
     """Return rows as they are by anybody's clock: a server has its own."""
     assert all("fetched_at" in row for row in rows)
     return [{name: one for name, one in row.items() if name != "fetched_at"} for row in rows]
+
+
+NOTING = """
+def note(page):
+    with open("noted", "a") as file:
+        print(page.url.rpartition("/")[2], page.content_usage, file=file)
+"""
 
 
 def describe(web: Web, pages: int) -> list[str]:
@@ -109,3 +116,41 @@ def test_an_export_has_the_fields_that_it_is_asked_for(
     row = json.loads((tmp_path / "other.jsonl").read_text())
     assert set(row) == {"url", "bytes", "markdown"}
     assert "and its text" in row["markdown"]
+
+
+def test_preferences_for_the_use_of_a_page_come_with_it_everywhere(
+    web: Web, gossamer: "Command", crawl: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "noting.py").write_text(NOTING)
+    links = "".join(f"<a href='/{name}'>x</a>" for name in ("one", "two", "empty"))
+    sent = {
+        "": [],
+        "one": [("Content-Usage", "train-ai=n")],
+        "two": [("content-usage", "train-ai=n;x"), ("CONTENT-USAGE", " search=y, bots=n ")],
+        "empty": [("Content-Usage", "")],
+    }
+    for name, fields in sent.items():
+        headers = [("Content-Type", "text/html"), *fields]
+        web.site("127.0.0.1").reply(f"/{name}", Reply(headers=headers, body=f"{links}{name}"))
+    expected = {
+        "": None,
+        "one": "train-ai=n",
+        "two": "train-ai=n;x, search=y, bots=n",
+        "empty": None,
+    }
+
+    words = ["crawl", f"{web.base_url}/", "--delay", "0s", "--similarity", "off", *crawl]
+    wanted = ["--fields", "url,content_usage", "--module", "./noting.py:note"]
+    done = gossamer(*words, "-o", "own.jsonl", *wanted)
+    assert done.returncode == 0, done.stderr
+    assert gossamer("replay", *crawl, "--module", "./noting.py:note").returncode == 0
+    named = wanted[:2]
+    assert gossamer("export", *crawl, "-o", "new.jsonl", "-o", "a.csv", *named).returncode == 0
+    for name in ("own.jsonl", "new.jsonl"):
+        told = {str(row.pop("url")).rpartition("/")[2]: row for row in rows(tmp_path / name)}
+        assert told == {name: {"content_usage": usage} for name, usage in expected.items()}
+    assert '/two,"train-ai=n;x, search=y, bots=n"' in (tmp_path / "a.csv").read_text()
+    noted = sorted((tmp_path / "noted").read_text().splitlines())
+    assert noted == sorted(2 * [f"{name} {usage}" for name, usage in expected.items()])
+    listed = [json.loads(line) for line in gossamer("pages", *crawl, "--json").stdout.splitlines()]
+    assert {page["url"].rpartition("/")[2]: page["content_usage"] for page in listed} == expected

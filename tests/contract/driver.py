@@ -22,6 +22,7 @@ from gossamer.frontier.contract import (
 from gossamer.frontier.rules import FrontierRules
 from gossamer.model import Candidate, HostKey, Outcome, Snapshot, Url
 from gossamer.model.names import Sketch
+from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.stores.bodies import ContentPacker
 from gossamer.stores.reading import HostView, WorkerReport, WorkerView
 from gossamer.stores.url_record import Record, Result, UrlRecord, UrlState
@@ -158,6 +159,7 @@ class StoreDriver:
         records: Sequence[Record] | None = None,
         row: bytes | None = None,
         packed: bytes | None = None,
+        attributes: bytes = NO_ATTRIBUTES,
     ) -> Settled:
         """Claim a number for the page and settle it."""
         claim = self.claim(task, content, sketch, own)
@@ -167,6 +169,7 @@ class StoreDriver:
             size=size,
             digest=digest_of(content or task.url),
             content=packed or ContentPacker().pack((content or task.url).encode()),
+            attributes=attributes,
             fetched_at=self.now,
         )
         settlement = Settlement(

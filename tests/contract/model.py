@@ -190,7 +190,7 @@ class Model:
         self.kept.received += min(received, held.task.max_bytes)
         self.lost.append(held.task)
         if not held.shared:
-            self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_ttl_s
+            self.kept_until[domain_of(name)] = now + self.rules.scheduler.domain_lease_s
         return held
 
     def rest(self, name: str, feedback: HostFeedback) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from gossamer.channel import Channel
 from gossamer.frontier.contract import FRONTIER, FrontierClient
@@ -19,6 +20,7 @@ from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
 from gossamer.frontier.waiting import HEAD
 from gossamer.model import Outcome
+from gossamer.model.page import unpack_attributes
 from gossamer.stores.bodies import BodyReader
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.reader import CrawlReader, read_response
@@ -143,9 +145,7 @@ class EmbeddedSetup:
                 depth=memory.urls.depths[row.url],
                 outcome=Outcome.FETCHED,
                 bytes=row.size,
-                content_type=row.content_type,
-                encoding=row.encoding,
-                title=row.title,
+                **asdict(unpack_attributes(row.attributes)),
                 fetched_at=row.fetched_at,
                 visits=len(visits),
                 status=visits[-1].status,
@@ -158,7 +158,7 @@ class EmbeddedSetup:
         self.memory.urls.change(url_id).attempts = count
 
     def answer(self, page_id: int) -> StoredResponse | None:
-        stored, _ = self.memory.pages.content(page_id)
+        stored, _ = self.memory.pages.content(page_id) or (None, b"")
         bodies = BodyReader(self._store.metadata)
         return None if stored is None else run_at_once(read_response(bodies, stored, page_id))
 

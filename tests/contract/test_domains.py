@@ -64,15 +64,21 @@ def test_who_has_little_in_progress_and_a_full_queue_gets_nothing(open_store: Op
     assert names(driver, 0) == ["d/1"]
 
 
-def test_a_domain_stays_with_its_worker_for_five_minutes(open_store: OpenStore) -> None:
-    driver = open_store(workers=2, delay_s=0.0)
+DOMAIN_LEASES_S = pytest.mark.parametrize("domain_lease_s", [1.0, 300.0, 3600.0])
+
+
+@DOMAIN_LEASES_S
+def test_a_domain_stays_with_its_worker_for_a_time(
+    open_store: OpenStore, domain_lease_s: float
+) -> None:
+    driver = open_store(workers=2, delay_s=0.0, domain_lease_s=domain_lease_s)
     driver.add_seeds("x.a/1")
     (task,) = driver.take(0)
     driver.add_seeds("b/1", "c/1")  # the other has less to do from now on
     driver.score()
     driver.route()
     driver.miss(task)
-    driver.now += 299
+    driver.now += domain_lease_s - 0.5
     driver.join(0, 1)
     driver.add_seeds("y.a/1")
     driver.score()
@@ -80,12 +86,13 @@ def test_a_domain_stays_with_its_worker_for_five_minutes(open_store: OpenStore) 
     assert "y.a/1" in names(driver, 0)
 
 
-def test_after_that_anybody_may_have_it(open_store: OpenStore) -> None:
-    driver = open_store(workers=2, delay_s=0.0)
+@DOMAIN_LEASES_S
+def test_after_that_anybody_may_have_it(open_store: OpenStore, domain_lease_s: float) -> None:
+    driver = open_store(workers=2, delay_s=0.0, domain_lease_s=domain_lease_s)
     driver.add_seeds("x.a/1")
     (task,) = driver.take(0)
     driver.miss(task)
-    driver.now += 301
+    driver.now += domain_lease_s + 0.5
     driver.join(0, 1)
     driver.add_seeds("b/1")
     driver.score()

@@ -6,7 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
+from msgspec.structs import asdict
 from tests.contract.driver import StoreDriver
 from tests.contract.samples import link
 from tests.contract.stores import RedisSetup, SqliteSetup
@@ -16,6 +18,7 @@ from gossamer.frontier.contract import HostFeedback
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome
 from gossamer.model.errors import CrawlError, UsageError
+from gossamer.model.page import PageAttributes, pack_attributes
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import CrawlCounts, ReadRequest, Step
 from gossamer.stores.redis.rows import open_redis_reader, reopening_redis_reader
@@ -27,6 +30,7 @@ T = TypeVar("T")
 DELAY_S = 2.0
 RULES = FrontierRules(scheduler=SchedulerRules(delay_s=DELAY_S, queues=10), max_depth=2)
 START = 1_000_000.0
+DEEP = b"\x9f" * 100_000
 
 
 class Readable:
@@ -123,6 +127,44 @@ def test_counters_follow_a_crawl_step_by_step(crawl: Readable) -> None:
     assert by_depth() == [(0, 3, 3, 2), (1, 4, 1, 1)]
     assert counts.states[UrlState.TOO_DEEP] == 0
     assert not counts.relaxing
+
+
+def test_what_is_carried_of_a_page_is_what_the_worker_has_packed(crawl: Readable) -> None:
+    driver = crawl.driver
+    attributes = PageAttributes(content_type="text/html; x", encoding="koi8-r", title="Grüße")
+    driver.keep(driver.take_one("a/"), attributes=pack_attributes(attributes))
+    assert driver.stored_body(1).attributes == pack_attributes(attributes)
+    page = crawl.read(lambda reader: reader.page(1))
+    assert page is not None
+    assert (page.content_type, page.encoding, page.title) == ("text/html; x", "koi8-r", "Grüße")
+
+
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [
+        pytest.param([], PageAttributes(), id="without any field"),
+        pytest.param(["text/x"], PageAttributes(content_type="text/x"), id="of an older version"),
+        pytest.param(["a", "b", "c", *[None] * 20], None, id="of a newer version"),
+    ],
+)
+def test_what_another_version_has_packed_is_read(
+    crawl: Readable, stored: list[str | None], expected: PageAttributes | None
+) -> None:
+    driver = crawl.driver
+    driver.keep(driver.take_one("a/"), attributes=msgspec.msgpack.encode(stored))
+    page = crawl.read(lambda reader: reader.page(1))
+    expected = expected or PageAttributes(content_type="a", encoding="b", title="c")
+    assert {name: getattr(page, name) for name in asdict(expected)} == asdict(expected)
+
+
+@pytest.mark.parametrize(
+    "stored", [b"", b"\xc1", b"\x93\xa0\xa0", b"\x91\xa1\xff", b"\x91\x07", DEEP]
+)
+def test_a_damaged_page_is_named(crawl: Readable, stored: bytes) -> None:
+    driver = crawl.driver
+    driver.keep(driver.take_one("a/"), attributes=stored)
+    with pytest.raises(CrawlError, match=r"is damaged: the attributes of page 1: .*'gossamer ver"):
+        crawl.read(lambda reader: reader.page(1))
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "redis rows"])

@@ -83,6 +83,12 @@ def change_a_digest(lab: "CrawlLab") -> None:
     lab.client.hset(lab.keys.pages, "3", encode(row))
 
 
+def damage_what_is_carried_of_a_page(lab: "CrawlLab") -> None:
+    stored: Any = lab.client.hget(lab.keys.pages, "3")
+    row = msgspec.structs.replace(decode_page(stored), attributes=b"\x93\xa0")
+    lab.client.hset(lab.keys.pages, "3", encode(row))
+
+
 def change_an_age(lab: "CrawlLab") -> None:
     lab.client.zincrby(lab.keys.kept, 1.0, member(3))
 
@@ -206,6 +212,7 @@ def write_no_number_of_a_commit(lab: "CrawlLab") -> None:
         (swap_known, "store"),
         (change_a_body, "bodies"),
         (change_a_digest, "bodies"),
+        (damage_what_is_carried_of_a_page, "attributes"),
         (change_an_age, "contents"),
         (forget_an_age, "store"),
         (add_an_age, "store"),

@@ -27,8 +27,8 @@ from gossamer.model.names import ContentKind, LinkKind
 
 PAGE_FIELDS: Final = (
     *("url", "depth", "status", "title", "language", "fetched_at", "text"),
-    *("id", "content_type", "encoding", "bytes", "address", "found_on", "redirected_from"),
-    *("main_text", "markdown", "links", "headers", "metadata"),
+    *("id", "content_type", "encoding", "content_usage", "bytes", "address", "found_on"),
+    *("redirected_from", "main_text", "markdown", "links", "headers", "metadata"),
 )
 """All of them; `outputs.rows` says what each holds."""
 DEFAULT_FIELDS: Final = PAGE_FIELDS[:7]
@@ -300,6 +300,8 @@ class AdvancedOptions:
     url_queue: While this many URLs wait for their score, no worker begins another page.
     worker_queue: How many URLs may wait for one worker.
     lease_s: How long a worker may be silent before others take over its URLs.
+    domain_lease_s: How long a worker keeps a registered domain after its last URL there; then the
+        worker with the least to do gets it.
     draw_seed: The seed of the weighted random choice of queues: the same number repeats the
         choices.
     pagerank_url: The URL of the PageRank service, with or without the path of its API; auto
@@ -310,6 +312,7 @@ class AdvancedOptions:
     url_queue: Annotated[int, kind.integer(1, MANY)] = 10_000
     worker_queue: Annotated[int, kind.integer(1, MANY)] = 10_000
     lease_s: Annotated[float, kind.duration(1.0, HOUR_S)] = 30.0
+    domain_lease_s: Annotated[float, kind.duration(1.0, HOUR_S)] = 300.0
     draw_seed: Annotated[int, kind.integer(0, 2**63 - 1)] = 0
     pagerank_url: Annotated[str | None, kind.or_none(kind.text(kind.web_address), "auto")] = None
 

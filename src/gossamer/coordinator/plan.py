@@ -191,6 +191,7 @@ def frontier_rules(options: CrawlOptions, *, strict: bool) -> FrontierRules:
             url_queue=options.url_queue,
             worker_queue=options.worker_queue,
             lease_s=options.lease_s,
+            domain_lease_s=options.domain_lease_s,
         ),
         max_depth=options.depth,
         max_pages=options.max_pages,

@@ -14,6 +14,7 @@ import msgspec
 from gossamer.channel.contract import Contract
 from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 from gossamer.model.names import Sketch
+from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.policy.cookies import Cookie, CookieChanges
 from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.url_record import Record
@@ -65,7 +66,8 @@ class StoredBody(msgspec.Struct, frozen=True):
 
     content: bytes | None = None
     """Packed (`gossamer.codings`); None: there is no such page, or its body has expired."""
-    content_type: str = ""
+    attributes: bytes = NO_ATTRIBUTES
+    """Those of the page (`model/page.py`)."""
     claimed: bool = False
     """The page is claimed and not settled: its body may be there soon."""
 
@@ -79,9 +81,8 @@ class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes
     content: bytes
     """Body and exchange, packed (`gossamer.codings`)."""
-    content_type: str = ""
-    encoding: str = ""
-    title: str = ""
+    attributes: bytes = NO_ATTRIBUTES
+    """What is only carried, packed (`model/page.py`)."""
     fetched_at: float
 
 

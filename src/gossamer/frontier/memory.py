@@ -89,15 +89,7 @@ class PageMemory:
         self.load(number, url_id, page.digest, fetched_at, depth)
         changes = self._pending.now
         changes.pages[number] = PageRow(
-            number,
-            url_id,
-            page.size,
-            page.digest,
-            page.content_type,
-            page.encoding,
-            page.title,
-            fetched_at,
-            depth,
+            number, url_id, page.size, page.digest, page.attributes, fetched_at, depth
         )
         changes.reported.pop(number, None)
         changes.contents[number] = fetched_at, page.content
@@ -131,11 +123,11 @@ class PageMemory:
 
     # -- contents and sketches -------------------------------------------------------------------
 
-    def content(self, number: int) -> tuple[bytes | None, str]:
-        """Return the packed content of a page and its content type; None if there is none."""
+    def content(self, number: int) -> tuple[bytes, bytes] | None:
+        """Return the packed content of a page and its attributes; None if there is none."""
         page = self.row(number)
         packed = None if page is None else self._content(number)
-        return packed, page.content_type if page is not None and packed is not None else ""
+        return None if page is None or packed is None else (packed, page.attributes)
 
     def _content(self, number: int) -> bytes | None:
         for changes in self._pending:

@@ -41,7 +41,7 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
     """How many URLs may be assigned to one worker."""
     host_rules: tuple[HostLimitRule, ...] = ()
     """The rules for single hosts, the most specific first."""
-    domain_ttl_s: float = 300.0
+    domain_lease_s: float = 300.0
     """How long a worker keeps a domain without URLs."""
     lease_s: float = 120.0
     """How long a lease is valid without renewal, and a worker without a sign of life."""

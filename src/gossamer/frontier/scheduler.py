@@ -264,7 +264,7 @@ class Scheduler:
                 del host.shares[lease.row.worker]
         else:
             host.domain.busy -= 1
-            host.domain.kept_until = now + self.rules.domain_ttl_s
+            host.domain.kept_until = now + self.rules.domain_lease_s
         return self.release_slots(host, next_start, now)
 
     def acquire_robots_slot(self, host: Host, now: float) -> float | None:

@@ -187,7 +187,7 @@ class Frontier(Commits):
     async def stored_body(self, page_id: int) -> StoredBody:
         if page_id in self._state.claims.url_of_number:
             return StoredBody(claimed=True)
-        return StoredBody(*self._memory.pages.content(page_id))
+        return StoredBody(*(self._memory.pages.content(page_id) or ()))
 
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record the result of a task, if its lease is still valid; very many links in slices."""

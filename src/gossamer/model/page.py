@@ -1,7 +1,7 @@
 """A page, as modules see it."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import msgspec
 
@@ -97,7 +97,38 @@ class NoDocument(PageDocument):
     """The document of a page that was made without one."""
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
+class PageAttributes(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What is only carried of a page: no rule of a crawl asks for it.
+
+    It travels and is stored as one packed record. New fields come last, with a default: so what was
+    stored without them can be read.
+    """
+
+    content_type: str = ""
+    """As in the header of the answer; empty if it has none."""
+    encoding: str = ""
+    """The character encoding of the body, by its name in the Encoding Standard in lower case."""
+    title: str = ""
+    """On one line; empty if the page has none."""
+    content_usage: str | None = None
+    """The preferences of the header field `Content-Usage`, such as `train-ai=n, search=y`: what its
+    publisher wants it used for. None if there is none."""
+
+
+pack_attributes: Final[Callable[[PageAttributes], bytes]] = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(PageAttributes).decode
+NO_ATTRIBUTES: Final = pack_attributes(PageAttributes())
+
+
+def unpack_attributes(packed: bytes) -> PageAttributes:
+    """Return attributes that were packed; msgspec.DecodeError says how they are damaged."""
+    try:
+        return _decode(packed)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+class Page(PageAttributes, frozen=True, kw_only=True, array_like=False):
     """A page as a module sees it; immutable."""
 
     id: int
@@ -108,14 +139,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """The length of the shortest path from a seed, over the links seen so far."""
     status: int
     """The HTTP status."""
-    content_type: str
-    """As in the header of the answer; empty if it has none."""
     kind: ContentKind = ContentKind.HTML
     """What it is, by its content type and its first bytes; only HTML and text are read."""
-    encoding: str
-    """The character encoding of the body, by its name in the Encoding Standard in lower case."""
-    title: str
-    """On one line; empty if the page has none."""
     body: bytes
     """Transfer and content codings decoded, character encoding untouched."""
     links: tuple[Url, ...]

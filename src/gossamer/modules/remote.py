@@ -10,21 +10,19 @@ from gossamer.channel import Contract
 from gossamer.content.lazy_document import LazyDocument
 from gossamer.model import Exchange, Headers, Page, Url
 from gossamer.model.names import ContentKind
+from gossamer.model.page import PageAttributes
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.modules.runner import ModuleRunner
 
 
-class PageMessage(msgspec.Struct, frozen=True, array_like=True):
+class PageMessage(PageAttributes, frozen=True, kw_only=True):
     """A page on its way to another process."""
 
     id: int
     url: Url
     depth: int
     status: int
-    content_type: str
     kind: ContentKind
-    encoding: str
-    title: str
     body: bytes
     links: tuple[Url, ...]
     fetched_at: float
@@ -38,7 +36,7 @@ class PageMessage(msgspec.Struct, frozen=True, array_like=True):
     @classmethod
     def of(cls, page: Page) -> "PageMessage":
         """Return the message of a page."""
-        return cls(*(getattr(page, name) for name in cls.__struct_fields__))
+        return cls(**{name: getattr(page, name) for name in cls.__struct_fields__})
 
     def page(self) -> Page:
         """Return the page, as its module sees it."""

@@ -6,6 +6,7 @@ from gossamer.content.lazy_document import LazyDocument
 from gossamer.content.page_parser import ParseRules, header_language, parse
 from gossamer.content.sniff import kind_of, parse_content_type
 from gossamer.model import Headers, Page, Url
+from gossamer.model.page import PageAttributes
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.url_record import PageRecord
 
@@ -38,15 +39,14 @@ async def read_page(
         )
         language = parsed_page.language or header_language(headers)
         parsed = ParsedParts(parsed_page.page_links.targets(), language)
+    attributes = {name: getattr(record, name) for name in PageAttributes.__struct_fields__}
     return Page(
+        **attributes,
         id=record.id,
         url=record.url,
         depth=record.depth,
         status=record.status or 0,
-        content_type=record.content_type,
         kind=kind,
-        encoding=record.encoding,
-        title=record.title,
         body=answer.body,
         links=parsed.links,
         fetched_at=record.fetched_at,

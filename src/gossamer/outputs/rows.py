@@ -38,6 +38,7 @@ FIELDS: Mapping[str, Callable[[Page], object]] = MappingProxyType(
         "text": lambda page: page.text,
         "content_type": lambda page: page.content_type,
         "encoding": lambda page: page.encoding,
+        "content_usage": lambda page: page.content_usage,
         "bytes": lambda page: len(page.body),
         "address": lambda page: page.address,
         "found_on": lambda page: page.found_on,

@@ -26,6 +26,7 @@ from msgspec.structs import asdict
 from gossamer.download.body import CodingError
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.model.errors import CrawlError
+from gossamer.model.page import PageAttributes, unpack_attributes
 from gossamer.stores.bodies import BodyReader, read_content
 from gossamer.stores.counting import (
     COUNTS_NAME,
@@ -434,12 +435,13 @@ class CrawlReader:
         for page in pages:
             url = urls[page.url]
             visits = [visit for visit in histories[url.id] if visit.outcome is Outcome.FETCHED]
-            values = asdict(page) | {
+            values = asdict(_attributes(page)) | {
                 "id": page.number,
                 "url": url.url,
                 "depth": url.depth,
                 "outcome": Outcome.FETCHED,
                 "bytes": page.size,
+                "fetched_at": page.fetched_at,
                 "visits": len(visits),
                 "status": visits[-1].status if visits else None,
             }
@@ -543,6 +545,13 @@ def _kind_of_step(row: UrlRow, parent: UrlRow | None) -> StepKind:
     if row.parent is None:
         return "seed"
     return "redirect" if parent is not None and parent.redirect else "link"
+
+
+def _attributes(page: PageRow) -> PageAttributes:
+    try:
+        return unpack_attributes(page.attributes)
+    except msgspec.DecodeError as error:
+        raise msgspec.DecodeError(f"the attributes of page {page.number}: {error}") from error
 
 
 def _url_record(row: UrlRow, host: HostRow, state: UrlState) -> UrlRecord:

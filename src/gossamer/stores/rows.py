@@ -176,9 +176,8 @@ class PageRow(msgspec.Struct, array_like=True):
     url: int
     size: int
     digest: bytes
-    content_type: str
-    encoding: str
-    title: str
+    attributes: bytes
+    """What is only carried, packed (`model/page.py`)."""
     fetched_at: float
     reported_depth: int
     """The depth that the modules know; that of its URL may be smaller."""

@@ -20,6 +20,7 @@ from enum import IntEnum
 import msgspec
 
 from gossamer.model import Cause, HostKey, Outcome, Url
+from gossamer.model.page import PageAttributes
 
 
 class UrlState(IntEnum):
@@ -75,7 +76,7 @@ class UrlRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.page_id or self.duplicate_of
 
 
-class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
+class PageRecord(PageAttributes, frozen=True, kw_only=True, array_like=False):
     """A kept page as of its last visit, without its body."""
 
     id: int
@@ -83,9 +84,6 @@ class PageRecord(msgspec.Struct, frozen=True, kw_only=True):
     depth: int
     outcome: Outcome
     bytes: int
-    content_type: str
-    encoding: str
-    title: str
     fetched_at: float
     visits: int
     """How often it was fetched."""

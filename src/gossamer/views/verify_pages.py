@@ -11,6 +11,7 @@ import xxhash
 from gossamer.config import CrawlOptions
 from gossamer.download.body import CodingError
 from gossamer.frontier.claims import HeldClaim, Refusal, read_claim
+from gossamer.model.page import unpack_attributes
 from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
 from gossamer.stores.bodies import read_content
 from gossamer.stores.counting import wrong_counts
@@ -46,8 +47,18 @@ def page_checks(
     """Yield the checks of what is stored; `read` follows references to bodies."""
     for rule in PAGE_RULES:
         yield from rule.check(tables, facts)
+    promise = "what is carried of every page can be read"
+    yield "attributes", promise, _spoilt_attributes(tables)
     promise = "every stored body is the one that was fetched"
     yield "bodies", promise, _spoilt_bodies(tables, read)
+
+
+def _spoilt_attributes(tables: sqlite3.Connection) -> Iterator[str]:
+    for page_id, packed in tables.execute("SELECT id, attributes FROM pages ORDER BY id"):
+        try:
+            unpack_attributes(packed)
+        except msgspec.DecodeError as error:
+            yield f"the attributes of page {page_id} are damaged: {error}"
 
 
 def _spoilt_bodies(tables: sqlite3.Connection, read: Callable[[bytes], bytes]) -> Iterator[str]:

@@ -11,6 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
+from msgspec.structs import asdict
+
 from gossamer.content.lazy_document import LazyDocument
 from gossamer.content.page_parser import (
     PageParser,
@@ -21,6 +23,7 @@ from gossamer.content.page_parser import (
 from gossamer.content.similarity import main_content_sample
 from gossamer.frontier.contract import Claim, KeptPage, Task
 from gossamer.model import Page, Response
+from gossamer.model.page import PageAttributes, pack_attributes
 from gossamer.modules.contract import Delivered
 from gossamer.modules.stored_pages import ParsedParts
 from gossamer.outputs.rows import PrecomputedRow, pack_row, row_of
@@ -89,10 +92,18 @@ def stored_page(
         size=len(response.body),
         digest=parsed.digest,
         content=content,
+        attributes=pack_attributes(attributes_of(response, parsed)),
+        fetched_at=fetched_at,
+    )
+
+
+def attributes_of(response: Response, parsed: ParsedPage) -> PageAttributes:
+    """Return what is carried of a page, for modules, outputs and views."""
+    return PageAttributes(
         content_type=response.headers.get("content-type") or "",
         encoding=parsed.encoding,
         title=parsed.title,
-        fetched_at=fetched_at,
+        content_usage=", ".join(filter(None, response.headers.get_all("content-usage"))) or None,
     )
 
 
@@ -110,17 +121,15 @@ def shown_page(
     Without its links it takes a tenth less of what parsing it took.
     """
     assert claim.page_id is not None
-    content_type = response.headers.get("content-type")
+    attributes = attributes_of(response, parsed)
     link_at = max(len(task.referrer_chain) - task.hops, 0)
     return Page(
         id=claim.page_id,
         url=task.url,
         depth=task.depth,
         status=response.status or 0,
-        content_type=content_type or "",
+        **asdict(attributes),
         kind=parsed.kind,
-        encoding=parsed.encoding,
-        title=parsed.title,
         body=response.body,
         links=parsed.page_links.targets() if with_links else (),
         fetched_at=fetched_at,
@@ -131,7 +140,9 @@ def shown_page(
         exchange=response.exchange,
         coded_body=response.wire_body if response.coding else None,
         language=parsed.language or header_language(response.headers),
-        document=LazyDocument(response.body, task.url, content_type, parsed.kind),
+        document=LazyDocument(
+            response.body, task.url, attributes.content_type or None, parsed.kind
+        ),
     )
 
 

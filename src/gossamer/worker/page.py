@@ -24,6 +24,7 @@ from gossamer.frontier.contract import (
 from gossamer.model import Cause, Event, EventKind, Outcome, Response
 from gossamer.model.errors import CrawlError
 from gossamer.model.names import Sketch
+from gossamer.model.page import unpack_attributes
 from gossamer.modules.contract import FollowedLink
 from gossamer.stores.bodies import BodyReader, read_content
 from gossamer.worker import settlements
@@ -195,8 +196,13 @@ class PageStorer:
             return None
         try:
             content = read_content(await self._bodies.read(stored.content))
-            return content.first(MAX_SAMPLED_BYTES), stored.content_type
-        except (CodingError, CrawlError):  # it is damaged, which `verify` tells, or out of reach
+            attributes = unpack_attributes(stored.attributes)
+            return content.first(MAX_SAMPLED_BYTES), attributes.content_type
+        except (
+            CodingError,
+            CrawlError,
+            msgspec.DecodeError,
+        ):  # it is damaged, which `verify` tells, or out of reach
             return None
 
     async def _deliver(

@@ -141,7 +141,7 @@ def _draw_pages(draw: Draw, model: RowModel, changes: Changes) -> None:
     new = [*range(first, first + draw(COUNTS))]
     for number in [*new, *_some(draw, model.pages)]:
         url, at = draw(st.sampled_from(urls)), draw(MOMENTS)
-        page = PageRow(number, url, 1, draw(BYTES), "text/html", "utf-8", "ü", at, draw(DEPTHS))
+        page = PageRow(number, url, 1, draw(BYTES), draw(BYTES), at, draw(DEPTHS))
         changes.pages[number] = page
         if draw(MAYBE):
             changes.contents[number] = (at, draw(BYTES))

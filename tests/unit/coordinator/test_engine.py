@@ -18,6 +18,7 @@ from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, HostKey, Page, Url
+from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
 from gossamer.stores.rows import Changes, HostRow, PageRow, UrlRow
@@ -257,7 +258,7 @@ def put_pages(rows: SqliteRows, numbers: range) -> None:
     for number in numbers:
         url, key, at = Url(f"http://{host}/{number}"), number.to_bytes(16), float(number)
         changes.urls[number] = UrlRow(number, url, key, 1, UrlState.DONE, 0, 0, None, at)
-        changes.pages[number] = PageRow(number, number, 7, key, "text/html", "utf-8", "", at, 0)
+        changes.pages[number] = PageRow(number, number, 7, key, NO_ATTRIBUTES, at, 0)
         changes.contents[number] = at, b"content"
     assert rows.write(changes) is None
 

@@ -58,10 +58,16 @@ def test_the_profile_of_the_whole_web_is_that_of_the_requirements() -> None:
     rules = frontier_rules(plan(profile="web").options, strict=False)
     assert (rules.max_pages, rules.max_bytes) == (10_000, 50_000_000)
     assert rules.max_task_bytes == 512_000 + 65_536, "a page, or a robots.txt, behind a redirect"
-    assert (rules.revisit_s, rules.keep_s, rules.scheduler.domain_ttl_s) == (3600, 3600, 300)
+    assert (rules.revisit_s, rules.keep_s, rules.scheduler.domain_lease_s) == (3600, 3600, 300)
     assert (rules.scheduler.delay_s, rules.scheduler.host_connections) == (1, 1)
     assert (rules.scheduler.url_queue, rules.scheduler.worker_queue) == (10_000, 10_000)
     assert rules.similarity == 0.9
+
+
+@pytest.mark.req("D5")
+def test_how_long_a_worker_keeps_a_domain_is_an_option() -> None:
+    rules = frontier_rules(plan(domain_lease="90s").options, strict=False)
+    assert rules.scheduler.domain_lease_s == 90
 
 
 @pytest.mark.req("D8")

@@ -53,6 +53,7 @@ def test_a_page_that_travels_has_the_same_fields_and_text(
         kind=kind_of(parse_content_type(content_type or None), body),
         encoding="koi8-r",
         title="t\u2028",
+        content_usage="train-ai=n",
         body=body,
         links=(Url("http://b.test/"), Url("http://c.test/")),
         fetched_at=1234.5,

@@ -90,8 +90,8 @@ def test_pages_that_were_visited_again(tmp_path: Path) -> None:
     for rule, damage in {
         "once": "UPDATE attempts SET at = 4001 - 3599 WHERE url = 1 AND at = 1",
         "visits": "UPDATE notes SET value = CAST('4' AS BLOB) WHERE name = 'visits'",
-        "fetched": "INSERT INTO pages SELECT 5, url, size, digest, content_type, encoding, title, "
-        "fetched_at, reported_depth FROM pages WHERE id = 1",
+        "fetched": "INSERT INTO pages SELECT 5, url, size, digest, attributes, fetched_at, "
+        "reported_depth FROM pages WHERE id = 1",
     }.items():
         shutil.rmtree(tmp_path / "damaged", ignore_errors=True)
         (tmp_path / "damaged").mkdir()

@@ -105,9 +105,7 @@ CREATE TABLE pages (
     url          INTEGER NOT NULL,
     size         INTEGER NOT NULL,
     digest       BLOB NOT NULL,
-    content_type TEXT NOT NULL,
-    encoding     TEXT NOT NULL,
-    title        TEXT NOT NULL,
+    attributes   BLOB NOT NULL,           -- what is only carried: gossamer.model.page
     fetched_at   REAL NOT NULL,           -- this and the rest: of the last version
     reported_depth INTEGER NOT NULL       -- to the modules; urls.depth may be smaller
 );
