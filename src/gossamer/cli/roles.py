@@ -11,7 +11,7 @@ import uvloop
 
 from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import CrawlName, option, with_options
-from gossamer.cli.signals import run_until_signalled
+from gossamer.cli.signals import Stoppable, run_until_signalled
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
 from gossamer.coordinator.lead_redis import StandbyFrontier
@@ -51,14 +51,8 @@ def health(
     return 0
 
 
-class Role(Protocol):
-    """What a process does in a crawl that others coordinate."""
-
-    async def run(self) -> str:
-        """Work until the end of the crawl; return what ended it, or `interrupted`."""
-
-    def stop(self) -> None:
-        """Leave soon."""
+class Role(Stoppable[str], Protocol):
+    """What a process does in a crawl that others coordinate; it returns what ended that."""
 
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules that ran here."""
@@ -133,7 +127,6 @@ def _run(options: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
         except asyncio.CancelledError:
             return ExitCode.INTERRUPTED
         say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
-        failures = module_failures(role.report())
-        for failure in failures:
+        for failure in (failures := module_failures(role.report())):
             observer.say("error", failure)
         return ExitCode.MODULE_FAILED if failures else ExitCode.DONE

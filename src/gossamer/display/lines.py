@@ -20,7 +20,6 @@ from gossamer.display.status import status_line, waits_for
 from gossamer.display.summary import summary_text, trouble
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
-from gossamer.views.status import worker_entries
 
 MAX_INDENT = 40
 """The limit of the indentation: the depth of a spider trap has none."""
@@ -110,7 +109,7 @@ class PlainLines:
         """Write the state of the crawl, if it is time and the stream is ready."""
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
-            why = waits_for(snapshot, hosts, worker_entries(workers))
+            why = waits_for(snapshot, hosts, workers)
             self._error.line("  ".join(filter(None, [status_line(snapshot), why])))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:

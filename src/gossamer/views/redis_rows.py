@@ -86,8 +86,11 @@ class RowSource:
         """Return URLs with links, leases and places among those that have come nearer."""
         keys, changes = self.keys, Changes()
         tables = (keys.urls, keys.links, keys.leases, keys.relaxing)
-        bits = (_bits(key, ids) for key in (keys.linked, keys.unscored))
-        rows = self._rows(ids, tables, *bits)
+        bits: list[str] = [word for bit in ids for word in ("GET", "u1", f"#{bit}")]
+        commands: list[Command] = [
+            ("BITFIELD_RO", key, *bits) for key in (keys.linked, keys.unscored)
+        ]
+        rows = self._rows(ids, tables, *commands)
         for url_id, packed, links, lease, path, linked, unscored in rows:
             name = f"URL {url_id}"
             changes.leases[url_id] = self._own(
@@ -252,10 +255,6 @@ def commit_number(stamp: bytes | None) -> int:
 def cut(numbers: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
     """Yield numbers, or whatever they are, in portions of that size."""
     return (numbers[first : first + size] for first in range(0, len(numbers), size))
-
-
-def _bits(key: bytes, ids: Sequence[int]) -> Command:
-    return ["BITFIELD_RO", key, *(word for bit in ids for word in ("GET", "u1", f"#{bit}"))]
 
 
 def _pairs(stored: Sequence[bytes]) -> dict[bytes, bytes]:
