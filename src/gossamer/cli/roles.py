@@ -7,18 +7,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal, Protocol
 
-import uvloop
-
 from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import CrawlName, option, with_options
-from gossamer.cli.signals import Stoppable, run_until_signalled
+from gossamer.cli.signals import Stoppable, run_stoppable
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
 from gossamer.coordinator.lead_redis import StandbyFrontier
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.processes.join import JoinedWorkers, check_health
 from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.display import DisplayOptions, open_observer
+from gossamer.display import open_observer
 from gossamer.display.summary import module_failures
 from gossamer.model.errors import ExitCode, UsageError
 from gossamer.modules.module_stats import ModuleReport
@@ -118,15 +116,15 @@ def _count(workers: str | None) -> int | None:
 
 def _run(options: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
-    display = DisplayOptions(log_format=options.log_format, quiet=options.quiet)
-    with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
-        say = partial(observer.say, "info")
+    with open_observer(
+        sys.stdout, sys.stderr, os.environ, log_format=options.log_format, quiet=options.quiet
+    ) as observer:
         role = make_role(observer)
-        try:
-            ended_by = uvloop.run(run_until_signalled(role, say))
-        except asyncio.CancelledError:
+        ended_by = run_stoppable(lambda: role, observer)
+        if ended_by is None:
             return ExitCode.INTERRUPTED
-        say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
+        is_left = ended_by == "interrupted"
+        observer.say("info", "left the crawl" if is_left else "the crawl is over")
         for failure in (failures := module_failures(role.report())):
             observer.say("error", failure)
         return ExitCode.MODULE_FAILED if failures else ExitCode.DONE

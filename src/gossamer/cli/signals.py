@@ -3,7 +3,12 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Protocol, TypeVar
+
+import uvloop
+
+from gossamer.coordinator.observer import Observer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a request to end, and a terminal that was closed."""
@@ -22,6 +27,18 @@ class Stoppable(Protocol[R_co]):
 
     def stop(self) -> None:
         """Finish soon."""
+
+
+def run_stoppable(make: Callable[[], Stoppable[R_co]], observer: Observer) -> R_co | None:
+    """Make something and run it, in an event loop of its own; None: a second signal ended it."""
+
+    async def run() -> R_co:
+        return await run_until_signalled(make(), partial(observer.say, "info"))
+
+    try:
+        return uvloop.run(run())
+    except asyncio.CancelledError:
+        return None
 
 
 async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co:

@@ -162,9 +162,6 @@ class WorkerPool:
         self._stopping = False
         self._changed = asyncio.Event()
 
-    def __repr__(self) -> str:
-        return f"<WorkerPool: {len(self._workers)} workers>"
-
     def wake(self) -> None:
         """Let the workers have what there may be for them now."""
         for worker in self._workers.values():

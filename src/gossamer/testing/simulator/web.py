@@ -19,19 +19,17 @@ from gossamer.testing.simulator.robots import ROBOTS_FAULTS
 from gossamer.testing.site import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.traffic import RequestRecord
 
-FAMILIES: Mapping[str, tuple[Fault, ...]] = MappingProxyType(
-    {
-        "HTTP": FRAMING,
-        "content codings": CODINGS,
-        "redirects": REDIRECTS,
-        "types and charsets": CONTENT,
-        "markup": MARKUP,
-        "links": LINKS,
-        "robots.txt and sitemaps": ROBOTS_FAULTS,
-        "time": SLOW,
-        "traps": TRAPS,
-    }
-)
+FAMILIES: Mapping[str, tuple[Fault, ...]] = {
+    "HTTP": FRAMING,
+    "content codings": CODINGS,
+    "redirects": REDIRECTS,
+    "types and charsets": CONTENT,
+    "markup": MARKUP,
+    "links": LINKS,
+    "robots.txt and sitemaps": ROBOTS_FAULTS,
+    "time": SLOW,
+    "traps": TRAPS,
+}
 """The faults by subject, as people read them."""
 
 FAULTS: Mapping[str, Fault] = MappingProxyType(
@@ -50,7 +48,7 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     hosts: int = 100
     pages: int = 100
     """How many pages the largest host has; the others have fewer, by a power law."""
-    faults: Mapping[str, float] = MappingProxyType({})
+    faults: Mapping[str, float] = {}
     """The share of the hosts that have each fault; with 0, the host of its name is linked."""
     domain: str = "test"
     catalogue: Mapping[str, Fault] = FAULTS
