@@ -76,12 +76,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def inspect_url(
-    url: Url,
-    scope: Scope,
-    addresses: AddressPolicy,
-    *,
-    contact: str | None,
-    rules: ParseRules,
+    url: Url, scope: Scope, addresses: AddressPolicy, *, contact: str | None, rules: ParseRules
 ) -> Report:
     """Visit the URL and its redirects, no links, and report each step."""
     answers: dict[Url, Response] = {}

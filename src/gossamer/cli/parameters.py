@@ -115,19 +115,14 @@ def reads_crawl(command: Callable[..., int]) -> Callable[..., int]:
     arguments = [item.replace(kind=_POSITIONAL[0]) for item in own if item.kind in _POSITIONAL]
     keywords = [item for item in own if item.kind not in _POSITIONAL]
 
-    def which(
-        directory: Directory = None, *, store: StoreUrl = None, name: CrawlName = None
-    ) -> None:
-        """Name the crawl."""
-
-    directory, *others = inspect.signature(which).parameters.values()
-    signature = inspect.Signature([*arguments, directory, *others, *keywords])
+    naming = inspect.signature(crawl_to_read).parameters
+    signature = inspect.Signature([*arguments, *naming.values(), *keywords])
 
     @wraps(command)
     def run(*values: object, **options: object) -> int:
         bound = signature.bind(*values, **options).arguments
-        which = {name: bound.pop(name, None) for name in ("directory", "store", "name")}
-        return command(crawl_to_read(**which), **bound)
+        named = {name: bound.pop(name, None) for name in naming}
+        return command(crawl_to_read(**named), **bound)
 
     vars(run)["__signature__"] = signature
     return run

@@ -13,13 +13,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from gossamer.config import values as kind
 from gossamer.config.declaration import declared_options
 from gossamer.config.host_rules import HOST_TABLES, HostTables, request_conflicts
-from gossamer.config.request_values import (
-    HEADER_FIELDS,
-    NAMED_FILE,
-    PROXY,
-    SECRET,
-    SECRET_HEADERS,
-)
+from gossamer.config.request_values import HEADER_FIELDS, NAMED_FILE, PROXY, SECRET, SECRET_HEADERS
 from gossamer.config.store_address import IN_DIRECTORY, STORE, StoreAddress
 from gossamer.config.values import HOUR_S, MANY, AutoDelay, ScopeName, least_delay_s
 from gossamer.model.errors import UsageError
@@ -344,7 +338,7 @@ OPTIONS = declared_options(CrawlOptions)
 
 RETIRED = {
     "ttl": "--revisit TIME fetches a URL again if a link to it is found after that time, and "
-    "--keep TIME says how long bodies are kept",
+    "--keep TIME says how long bodies are kept"
 }
 """Names that options had before, and what takes their place."""
 

@@ -113,11 +113,7 @@ def load(
     values: dict[str, Any] = {}
     before = ((item, stored[item.field], STORED) for item in OPTIONS if item.field in stored)
     keys = list(_read_toml(file)) if file else []
-    named = [
-        *_from_file(keys),
-        *_from_environment(environment),
-        *_from_command_line(command_line),
-    ]
+    named = [*_from_file(keys), *_from_environment(environment), *_from_command_line(command_line)]
     for option, value, origin in chain(before, _from_profile(named, keys), named):
         values[option.field] = option.take(value, origin)
         origins[option.name] = origin

@@ -11,10 +11,4 @@ from gossamer.display.lines import open_observer, progress_line
 from gossamer.display.outlet import Outlet, printable
 from gossamer.display.summary import summary_text
 
-__all__ = [
-    "Outlet",
-    "open_observer",
-    "printable",
-    "progress_line",
-    "summary_text",
-]
+__all__ = ["Outlet", "open_observer", "printable", "progress_line", "summary_text"]

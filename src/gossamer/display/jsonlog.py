@@ -37,16 +37,12 @@ class JsonLog:
     """An observer that writes JSON lines from a level on; steps have the level `debug`."""
 
     def __init__(
-        self,
-        outlet: Outlet,
-        clock: Callable[[], float],
-        least: LogLevel = "info",
-        interval_s: float = INTERVAL_S,
+        self, outlet: Outlet, clock: Callable[[], float], least: LogLevel = "info"
     ) -> None:
         self._outlet = outlet
         self._clock = clock
         self._least = least
-        self._rate_limit = RateLimit(1, interval_s)
+        self._rate_limit = RateLimit(1, INTERVAL_S)
 
     @property
     def wants_events(self) -> bool:

@@ -74,12 +74,6 @@ class RobotsCache:
         """Of URLs that wait for their turn, and until when they hold."""
         self._pending: dict[str, _Pending] = {}
 
-    def __repr__(self) -> str:
-        return (
-            f"<RobotsCache for {self._agent}: {self._memory!r}, "
-            f"{len(self._verdicts)} promises, {len(self._pending)} fetches>"
-        )
-
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
         """Return whether the URL may be fetched; may first have to fetch its robots.txt.
 
@@ -196,10 +190,6 @@ class RobotsMemory:
         self._small: _LimitedCache[PackedRobots] = _LimitedCache(limits.packed_bytes)
         self._large: _LimitedCache[PackedRobots] = _LimitedCache(limits.large_bytes)
 
-    def __repr__(self) -> str:
-        authorities, size = len(self._small) + len(self._large), self._small.bytes
-        return f"{authorities} authorities, {size + self._large.bytes} bytes"
-
     def get(self, key: str) -> RobotsState | None:
         """Return the state of an authority; None if it is not known, or large and packed."""
         state = self._ready.get(key)
@@ -232,9 +222,6 @@ class _LimitedCache(Generic[_T]):
         self._max_bytes = max_bytes
         self._values: OrderedDict[str, tuple[_T, int]] = OrderedDict()
         self.bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def get(self, key: str) -> _T | None:
         if key not in self._values:

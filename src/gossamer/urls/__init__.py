@@ -11,27 +11,9 @@ Whatever the text, nothing here raises or takes long; only what a person typed r
 from gossamer.model.errors import shown
 from gossamer.urls.fingerprint import fingerprint
 from gossamer.urls.keys import Domains, authority, host_key, host_of, location
-from gossamer.urls.normalise import (
-    MAX_URL_LENGTH,
-    merge_slashes,
-    normalise,
-    resolve,
-    resolve_plain,
-)
-from gossamer.urls.scope import (
-    HostScopeFinder,
-    Scope,
-    ScopeKind,
-    scope_key,
-    with_host_scopes,
-)
-from gossamer.urls.seeds import (
-    SeedKeyCollector,
-    SeedKeys,
-    SeedLine,
-    parse_seed,
-    parse_seed_line,
-)
+from gossamer.urls.normalise import MAX_URL_LENGTH, merge_slashes, normalise, resolve, resolve_plain
+from gossamer.urls.scope import HostScopeFinder, Scope, ScopeKind, scope_key, with_host_scopes
+from gossamer.urls.seeds import SeedKeyCollector, SeedKeys, SeedLine, parse_seed, parse_seed_line
 
 __all__ = [
     "MAX_URL_LENGTH",

@@ -248,11 +248,11 @@ def with_host_scopes(
     scope: Scope,
     seeds: Sequence[Url],
     find: HostScopeFinder,
-    domains: Domains | None = None,
-    more: SeedKeys | None = None,
+    domains: Domains | None,
+    more: SeedKeys,
 ) -> Scope:
     """Return the scope with others for some hosts, around the same seeds."""
-    domains, more = domains or Domains(), more or SeedKeys()
+    domains = domains or Domains()
 
     @lru_cache
     def rule_of(kind: ScopeKind, name: str) -> ScopeRule:

@@ -38,10 +38,7 @@ _FILED_URLS = """
 
 
 def url_checks(
-    tables: sqlite3.Connection,
-    facts: Facts,
-    options: CrawlOptions | None,
-    seed_keys: bytes | None,
+    tables: sqlite3.Connection, facts: Facts, options: CrawlOptions | None, seed_keys: bytes | None
 ) -> Iterator[Check]:
     """Yield the checks; the table `revisited` is there from then on."""
     queues = QueueTable(facts.queues or 1)
