@@ -104,7 +104,7 @@ class PluginEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: str
     strict: bool | msgspec.UnsetType = msgspec.UNSET
     options: tuple[str, ...] = ()
-    """Those that it is known to take."""
+    """Its options, as far as they are known."""
 
 
 def modules(*, json: JsonLines = False) -> int:

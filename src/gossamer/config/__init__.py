@@ -7,16 +7,14 @@ collects values from the command line, the environment and a TOML file into `Cra
 """
 
 from gossamer.config.declaration import Option
-from gossamer.config.host_rules import HostRules, HostTable
+from gossamer.config.host_rules import HostTable
 from gossamer.config.options import (
     OPTIONS,
     RETIRED,
     CrawlOptions,
     LogFormat,
-    OnOff,
     accepted_kinds,
     keep_seconds,
-    largest_body,
 )
 from gossamer.config.report import describe, options_markdown
 from gossamer.config.sources import STORED, Loaded, load
@@ -31,11 +29,9 @@ __all__ = [
     "STORED",
     "AutoDelay",
     "CrawlOptions",
-    "HostRules",
     "HostTable",
     "Loaded",
     "LogFormat",
-    "OnOff",
     "Option",
     "ScopeName",
     "StoreAddress",
@@ -43,7 +39,6 @@ __all__ = [
     "describe",
     "format_size",
     "keep_seconds",
-    "largest_body",
     "least_delay_s",
     "load",
     "options_markdown",

@@ -330,7 +330,10 @@ class CrawlOptions(
     @property
     def max_body_bytes(self) -> int:
         """The size of the largest body that is kept: of a page, or of a file if any are."""
-        return largest_body(self.accept, self.max_page_bytes, self.max_file_bytes)
+        is_pages_only = all(kind.is_page for kind in accepted_kinds(self.accept))
+        return (
+            self.max_page_bytes if is_pages_only else max(self.max_page_bytes, self.max_file_bytes)
+        )
 
 
 OPTIONS = declared_options(CrawlOptions)
@@ -349,12 +352,6 @@ def accepted_kinds(accept: Iterable[str]) -> frozenset[ContentKind]:
     if ANY in words:
         return frozenset(ContentKind)
     return frozenset({ContentKind.HTML, *map(ContentKind, words)})
-
-
-def largest_body(accept: Iterable[str], max_page_bytes: int, max_file_bytes: int) -> int:
-    """Return the size of the largest body that a crawl with these options keeps."""
-    is_pages_only = all(kind.is_page for kind in accepted_kinds(accept))
-    return max_page_bytes if is_pages_only else max(max_page_bytes, max_file_bytes)
 
 
 def keep_seconds(keep: float | Literal["forever"] | None, *, shared: bool) -> float:

@@ -178,7 +178,7 @@ class PageLinks(msgspec.Struct, frozen=True, dict=True):
     leading_to: Mapping[str, Url | None] = {}
     """Where links without their fragments lead; others are left out."""
     before: tuple[PageLink, ...] = ()
-    """Those of the header."""
+    """The links of the Link header."""
     after: tuple[PageLink, ...] = ()
 
     @cached_property

@@ -344,10 +344,10 @@ class CrawlModules:
         here = [module for module in modules if module.in_coordinator or all_here]
         self.in_workers = [module for module in modules if module not in here]
         self.runner = ModuleRunner(here, time_limit_s=time_limit_s)
-        """Those of this process."""
+        """The modules that run in this process."""
         self._elsewhere = ModuleRunner(self.in_workers)
         self.served = ServedModules(self.runner) if here else None
-        """Those of this process as worker processes reach them; None: there are none."""
+        """The same modules, as worker processes call them; None: there are none."""
         self.hooks_here: Hooks | None = self.runner.hooks if here else None
 
     async def open(self, crawl: OpenedCrawl, *, has_begun: bool) -> None:

@@ -162,7 +162,7 @@ class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
     crawl: float
     """When the crawl began: one that was started over is shown from its start."""
     last: int = 0
-    """The largest number of a page that was its turn."""
+    """The largest number of a page that had its turn."""
     gaps: tuple[int, ...] = ()
     """The smaller numbers that no page had: a crawl that goes on gives them to its next pages."""
 

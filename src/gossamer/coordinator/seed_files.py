@@ -68,7 +68,7 @@ class FileProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeedProgress(msgspec.Struct, kw_only=True):
-    """How far all of them were read."""
+    """How far all files of seeds were read."""
 
     files: list[FileProgress]
     first: list[Url] = []
@@ -103,7 +103,7 @@ class SeedFiles:
         self._names = plan.options.seed_files
         self._kinds = kinds_of_scope(plan.options)
         self._copies: dict[str, BinaryIO] = {}
-        """Of pipes that are needed twice: for the scope, and for the seeds."""
+        """Copies of pipes that are read twice: for the scope, and for the seeds."""
         self._link_filter = LinkFilter(plan.scope, plan.domain_of)
         self._host_limits = host_limits(plan.options)
         self._bad = 0

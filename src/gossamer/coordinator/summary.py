@@ -24,7 +24,7 @@ SEEDS_AT_ONCE = 500
 FETCHED = frozenset({Outcome.FETCHED, Outcome.DUPLICATE, Outcome.SIMILAR, Outcome.SITEMAP})
 """The outcomes of a URL whose page was had, even if it repeats another."""
 URLS_READ = 10_000
-"""Among how many URLs such hosts are looked for: the first that were found, of however many."""
+"""How many URLs are searched for hosts that were given up, in the order of discovery."""
 
 
 class FailedSeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class FailedSeed(msgspec.Struct, frozen=True, kw_only=True):
 
     url: Url
     outcome: Outcome
-    """That of the URL to which it redirects, if it does."""
+    """Its outcome, or that of the URL to which it redirects."""
     reason: str
     """What went wrong, and what helps, in words."""
 
@@ -186,7 +186,7 @@ def why_no_page(seed: Url, last: UrlRecord) -> str:
 
 
 def what_went_wrong(seed: Url, last: UrlRecord) -> str:
-    """Return the same about one of several seeds, with the option that helps."""
+    """Return what went wrong with one of several seeds, and the option that helps."""
     outcome, where, what = _failure(seed, last)
     return f"{where and f'{where}: '}{what}; {HELPFUL_OPTIONS.get(outcome) or ADVICE[outcome]}"
 

@@ -41,9 +41,9 @@ class HostSetting(msgspec.Struct, frozen=True, kw_only=True):
     key: Option
     value: Any
     pattern: HostPattern | None = None
-    """Of the rule that it comes from."""
+    """The pattern of the rule that it comes from."""
     option: Option | None = None
-    """That it comes from, if no rule says anything."""
+    """The option that it comes from, if no rule has the key."""
     withheld: HostPattern | Option | None = None
     """A rule, or an option, that has a value for other origins and not for this one."""
 
@@ -105,7 +105,7 @@ class RequestRules:
         self._settings = settings
         self._environment = environment
         self._secrets: dict[str, Secret] = {}
-        """By where they are: `env:VARIABLE`, `file:PATH`."""
+        """The secrets that were read, by where they are: `env:VARIABLE`, `file:PATH`."""
         for where, values in settings.sources():
             self._read(where, values)
 

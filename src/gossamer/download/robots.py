@@ -37,11 +37,11 @@ class RobotsLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much memory may be used for rules."""
 
     ready_bytes: int = 16 * 1024 * 1024
-    """For those ready to be asked: the largest file takes about as much."""
+    """For rules that are ready to be asked; the largest file takes about as much."""
     packed_bytes: int = 128 * 1024 * 1024
-    """For those packed: 100,000 authorities with a kilobyte each."""
+    """For packed rules: 100,000 authorities with a kilobyte each."""
     large_bytes: int = 32 * 1024 * 1024
-    """For those packed that are large."""
+    """For packed rules of large files."""
 
 
 class _Pending(msgspec.Struct):
@@ -71,7 +71,7 @@ class RobotsCache:
         self._clock = clock
         self._memory = RobotsMemory(limits or RobotsLimits())
         self._verdicts: dict[Url, tuple[RobotsVerdict, float]] = {}
-        """Of URLs that wait for their turn, and until when they hold."""
+        """The verdicts on URLs that wait for their turn, and until when each holds."""
         self._pending: dict[str, _Pending] = {}
 
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:

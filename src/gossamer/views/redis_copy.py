@@ -45,12 +45,12 @@ ROWS_AT_ONCE: Final = 1_000
 PAGES_AT_ONCE: Final = 100
 FEW_ROWS: Final = 2_000
 FEW_PAGES: Final = 200
-"""If so many are read while commits go on, those that change meanwhile can be read in a hold."""
+"""Commits are held up for the last reading when so few rows and pages are left to read."""
 ATTEMPTS: Final = 3
-"""How often a copy is begun: its journal may get lost."""
+"""How often a copy is begun at most: its journal may get lost."""
 MOST_ROUNDS: Final = 100
 _MISFITS: Final = (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError, UnicodeError)
-"""What a row raises that the tables cannot hold."""
+"""The errors for a row that the tables cannot hold."""
 AT_ONCE: Final = 500
 MEMBERS_AT_ONCE: Final = 5_000
 MEMBER_BYTES: Final = 8
@@ -128,9 +128,9 @@ class Copying:
         self._rows, self._link, self._keys = rows, rows.link, rows.keys
         self._db = connection
         self._stamp: bytes | None = None
-        """Of the last commit whose entry in the journal was read."""
+        """The stamp of the last commit whose entry in the journal was read."""
         self._read_entries = 0
-        """Where in the journal the next one is."""
+        """How many entries of the journal were read."""
         self._watch_again_at = 0.0
         self._last_url = 0
         """The last URL in the tables."""

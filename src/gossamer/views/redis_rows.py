@@ -1,4 +1,4 @@
-"""Reads the rows of a crawl in Redis, also such as nobody can read, and what indexes say of them.
+"""Reads the rows of a crawl in Redis, damaged ones too, and what indexes say of them.
 
 All that is stored of a row is read in one transaction: its fields in several hashes, its bits and
 its age. So they must agree, also while others write. What is wrong with a row is noted under its
@@ -43,7 +43,7 @@ COUNTED: Final = {
     "sketches": ("bands", "samples"),
     "results": ("results",),
 }
-"""Rows in the tables of a copy: each of these must have as many entries."""
+"""For rows in the tables of a copy, the hashes and indexes that must have as many entries."""
 _COUNTING: Final = {
     "kept": "ZCARD",
     "row_ages": "ZCARD",
@@ -52,7 +52,7 @@ _COUNTING: Final = {
 }
 """How entries are counted that are no fields of a hash."""
 _UNREADABLE: Final = (msgspec.MsgspecError, struct.error, ValueError, TypeError, ArithmeticError)
-"""What decoders raise."""
+"""The errors that decoders raise."""
 _decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
 _decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
 _decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode

@@ -97,7 +97,7 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     hosts: int
     busiest_hosts: list[HostView]
     workers: list[WorkerView]
-    """Who takes part, by number; nobody unless the crawl is running."""
+    """The workers that take part, by number; none unless the crawl is running."""
     resting_s: float
     """How long no host is asked yet, because the server of the store was restarted or replaced."""
     depths: list[DepthCount]

@@ -29,7 +29,7 @@ class StoredPage(NamedTuple):
     size: int
     digest: bytes
     is_last_version: bool
-    """Whether no later version can have been shown to the modules: none was fetched since."""
+    """Whether it is the last version that the modules can have seen: none was fetched since."""
 
 
 _BODIES = "SELECT page, size, digest, content FROM contents JOIN pages ON pages.id = page"
@@ -119,9 +119,6 @@ class SavedPages:
             yield f"{file} does not hold what was fetched"
 
 
-DIGEST_BYTES = 16
-
-
 class ClaimedUrl(NamedTuple):
     """A URL in progress with what is stored of its claim."""
 
@@ -140,7 +137,7 @@ _CLAIMED = """
 def progress_checks(
     tables: sqlite3.Connection, rows: ReadableRows, facts: Facts
 ) -> Iterator[Check]:
-    """Yield the checks."""
+    """Yield the checks of what is in progress."""
 
     def number_of(value: bytes | str | None) -> float | None:
         try:
@@ -189,7 +186,7 @@ def _wrong_numbers(
             yield f"{url} is visited again as page {number}, and is page {claimed.page}"
         elif not claim.again and (number in taken or _is_page(tables, number)):
             yield f"{url} claims the number {number}, which another page has"
-        elif number < 1 or len(claim.digest) != DIGEST_BYTES:
+        elif number < 1 or len(claim.digest) != 16:
             yield f"{url} claims the number {number} for a content of no digest"
         elif any(not 1 <= url_id <= last_url for url_id in claim.duplicates):
             yield f"a URL that is missing repeats {url}"
