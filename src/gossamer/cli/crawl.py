@@ -80,7 +80,7 @@ def _with_commands(summary: Summary, plan: Plan) -> Summary:
 
 
 @with_options
-def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
+def crawl(*seeds: str, config: Path | None = None, **flags: object) -> int:
     """Crawl from the seeds: every page in scope once, until no URLs or no budget is left.
 
     Run the same command again to continue. Ctrl-C finishes what is in progress.
@@ -92,8 +92,8 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
     config
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """
-    given["seeds"] = seeds or None
-    options = load(given, os.environ, config).options
+    flags["seeds"] = seeds or None
+    options = load(flags, os.environ, config).options
     check_seed_files(options.seed_files)  # before anything is made
-    check_given_fields(given, options)
+    check_given_fields(flags, options)
     return crawl_with(options)

@@ -74,7 +74,7 @@ def config(
         option("--host", "Show what applies to this host instead: host, host:port or origin."),
     ] = None,
     json: JsonLines = False,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Show the effective value of every option of a crawl, and where it comes from.
 
@@ -87,10 +87,10 @@ def config(
         The URLs to start from.
     config
         A TOML file of options.
-    given
+    flags
         The options of a crawl.
     """
-    loaded = load({"seeds": seeds or None, **given}, os.environ, config)
+    loaded = load({"seeds": seeds or None, **flags}, os.environ, config)
     settings = describe(loaded) if host is None else describe_host(loaded, host)
     rows = [[item.name, item.value_text, item.origin] for item in settings]
     return _put(settings, [["option", "value", "from"], *rows], json=json)

@@ -96,13 +96,13 @@ def export(
     ] = False,
     log_format: LogFormatChoice = "text",
     quiet: Quiet = False,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Write the results of a crawl to files: tables, archives, Markdown or a mirror.
 
     The crawl may be running, have ended or have been killed. Nothing is fetched. Ctrl-C stops it.
     """
-    options = load(given, {}).options
+    options = load(flags, {}).options
     if not options.output:
         raise UsageError("an export needs a path to write to: add -o pages.jsonl, for example")
     wishes = OutputWishes.of(options, "", ())

@@ -35,7 +35,7 @@ def health(
         int | None,
         option("--id", "The number of the worker that must be alive; without it, any worker."),
     ] = None,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Check that the store answers and that a process has the role; the exit code is 1 if not.
 
@@ -44,7 +44,7 @@ def health(
     role
         The role that must be alive; without it, only the store is checked.
     """
-    options = load({**given, "name": name}, os.environ).options
+    options = load({**flags, "name": name}, os.environ).options
     put_lines([asyncio.run(check_health(options, role, number))])
     return 0
 
@@ -57,13 +57,13 @@ class Role(Stoppable[str], Protocol):
 
 
 @partial(with_options, only=(*JOINED, "pagerank-key", "quiet"))
-def frontier(*, name: CrawlName = None, **given: object) -> int:
+def frontier(*, name: CrawlName = None, **flags: object) -> int:
     """Stand by for a shared crawl, and be its frontier while no gossamer crawl is.
 
     The frontier scores the URLs and assigns them to workers. One process leads at a time; when it
     dies, another one that stands by goes on within seconds.
     """
-    options = load({**given, "name": name}, os.environ).options
+    options = load({**flags, "name": name}, os.environ).options
     return _run(options, lambda observer: StandbyFrontier(options, observer))
 
 
@@ -82,7 +82,7 @@ def worker(
             "is work for them, up to the number of cores.",
         ),
     ] = None,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
@@ -96,7 +96,7 @@ def worker(
     count = _count(workers)
     if number is not None and count != 1:
         raise UsageError("--id is the number of one worker: leave it or --workers out")
-    options = load({**given, "name": name}, os.environ).options
+    options = load({**flags, "name": name}, os.environ).options
     launcher = Launcher.fork()
     try:
         return _run(options, lambda log: JoinedWorkers(options, log, launcher, count, number))

@@ -78,8 +78,8 @@ def web(
         with simulated.serve(port) as served:
             put_lines(_instructions(served))
             ended.wait()
-            asked = served.requests
-            put_lines([f"{asked.total()} requests to {len(asked)} hosts"])
+            requests = served.requests
+            put_lines([f"{requests.total()} requests to {len(requests)} hosts"])
     except OSError as error:
         raise UsageError(f"cannot listen on port {port}: {error.strerror}") from error
     return 0

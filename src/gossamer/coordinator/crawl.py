@@ -413,5 +413,5 @@ async def _retry_failed(
         retried += answer.urls
         next_id = answer.next_id or 0
         await store.commit()
-    some = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
-    observer.say("info", f"{some} to try again")
+    urls = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
+    observer.say("info", f"{urls} to try again")

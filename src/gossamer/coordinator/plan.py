@@ -295,12 +295,12 @@ def _check_connections(options: CrawlOptions, table: HostTable) -> None:
             )
 
 
-def check_given_fields(given: Mapping[str, object], options: CrawlOptions) -> None:
+def check_given_fields(flags: Mapping[str, object], options: CrawlOptions) -> None:
     """Refuse fields that were given to a crawl without a table.
 
     Those that are stored with it, or set for all crawls of a file, are there for when it has one.
     """
-    if given.get("fields"):
+    if flags.get("fields"):
         check_fields(options.fields, options.output)
 
 

@@ -186,7 +186,7 @@ class SeedFiles:
             await self._save(progress, index, now)
             on_added()
         is_last = index == len(self._names) - 1
-        if is_last and not (self._plan.seeds or any(one.seeds for one in progress.files)):
+        if is_last and not (self._plan.seeds or any(file.seeds for file in progress.files)):
             # The next time the files may be others: they are read from their beginning then.
             await self._save(self._unread(), index, FileProgress(name=now.name))
             raise self._no_seed()
