@@ -138,7 +138,7 @@ class RobotsCache:
     async def _refresh(self, key: str, allowance: Allowance) -> RobotsState:
         previous = self._memory.get(key)
         if previous is None and (large := self._memory.packed(key)) is not None:
-            previous = await asyncio.to_thread(large.unpack)
+            previous = await asyncio.to_thread(unpack_state, large.packed)
             self._memory.make_ready(key, previous)
         if previous is not None and self._clock() < previous.check_at:
             return previous
@@ -169,10 +169,6 @@ class PackedRobots(msgspec.Struct, frozen=True, gc=False):
         """Whether unpacking takes a while."""
         return len(self.packed) >= LARGE_BYTES
 
-    def unpack(self) -> RobotsState:
-        """Return the state."""
-        return unpack_state(self.packed)
-
 
 def _decide(
     response: Response, agent: str, previous: RobotsState | None, now: float, wall_s: float
@@ -194,7 +190,7 @@ class RobotsMemory:
         """Return the state of an authority; None if it is not known, or large and packed."""
         state = self._ready.get(key)
         if state is None and (packed := self._small.get(key)) is not None:
-            state = packed.unpack()
+            state = unpack_state(packed.packed)
             self.make_ready(key, state)
         return state
 
