@@ -11,9 +11,10 @@ import msgspec
 
 from gossamer.cli.output import columns, put_json, put_lines, put_table
 from gossamer.cli.parameters import JsonLines, option, with_options
-from gossamer.config import Loaded, StoreAddress, describe, load
+from gossamer.config import StoreAddress, load
 from gossamer.config.host_rules import HostPattern, shown_table
-from gossamer.config.report import Setting
+from gossamer.config.report import Setting, describe
+from gossamer.config.sources import Loaded
 from gossamer.config.values import NONE
 from gossamer.coordinator.plan import start_urls
 from gossamer.display import printable

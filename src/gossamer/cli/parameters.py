@@ -11,7 +11,8 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Argument, CycloptsError, MissingArgumentError, Parameter, UnusedCliTokensError
 from cyclopts import Group as HelpGroup
 
-from gossamer.config import OPTIONS, RETIRED, LogFormat, Option, StoreAddress, load
+from gossamer.config import OPTIONS, LogFormat, Option, StoreAddress, load
+from gossamer.config.options import RETIRED
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
 from gossamer.stores.reading import ReadRequest

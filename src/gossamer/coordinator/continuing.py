@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from gossamer.config import OPTIONS, STORED, CrawlOptions, StoreAddress, format_size, load
+from gossamer.config import OPTIONS, CrawlOptions, StoreAddress, load
+from gossamer.config.sources import STORED
 from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
+from gossamer.config.values import format_size
 from gossamer.coordinator.plan import Plan, check_given_fields
 from gossamer.model import Outcome, Snapshot
 from gossamer.model.errors import CrawlError, UsageError

@@ -9,15 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.config import (
-    AutoDelay,
-    CrawlOptions,
-    HostTable,
-    accepted_kinds,
-    keep_seconds,
-    least_delay_s,
-)
+from gossamer.config import CrawlOptions, HostTable, keep_seconds
 from gossamer.config.host_rules import shown_table
+from gossamer.config.options import accepted_kinds
+from gossamer.config.values import AutoDelay, least_delay_s
 from gossamer.content.markers import Markers
 from gossamer.content.page_parser import ParseRules
 from gossamer.download.request_rules import HostSettings, RequestRules

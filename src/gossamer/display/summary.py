@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from gossamer.config import format_size
+from gossamer.config.values import format_size
 from gossamer.coordinator.summary import HELPFUL_OPTIONS, GivenUpHost, SeedReport, Summary
 from gossamer.display.formatting import count, counted, moment, rate, size, span, visited
 from gossamer.display.outlet import printable
