@@ -10,7 +10,8 @@ import msgspec
 from gossamer.content.link_header import header_links, kind_of_relation
 from gossamer.model import Headers, Url
 from gossamer.model.names import LinkKind
-from gossamer.urls import MAX_URL_LENGTH, resolve, resolve_plain
+from gossamer.urls import MAX_URL_LENGTH, resolve
+from gossamer.urls.normalise import resolve_plain
 
 MAX_REDIRECT_S: Final = 5
 """A page that gives way so soon is not there to be read: it is a redirect. Pages that tell people

@@ -28,16 +28,9 @@ from gossamer.policy import AddressPolicy
 from gossamer.policy.content_kinds import kinds_to_follow
 from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import name_for, name_for_file
-from gossamer.urls import (
-    Domains,
-    HostScopeFinder,
-    Scope,
-    ScopeKind,
-    SeedKeys,
-    host_key,
-    parse_seed,
-    with_host_scopes,
-)
+from gossamer.urls import Domains, Scope, ScopeKind, host_key, parse_seed
+from gossamer.urls.scope import HostScopeFinder, with_host_scopes
+from gossamer.urls.seeds import SeedKeys
 
 if TYPE_CHECKING:
     from gossamer.download.options import FetchOptions

@@ -24,7 +24,9 @@ from gossamer.frontier.hosts import depth_limit
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
 from gossamer.stores.rows import decode_metadata
-from gossamer.urls import Domains, SeedKeyCollector, SeedLine, parse_seed_line, scope_key
+from gossamer.urls import Domains
+from gossamer.urls.scope import scope_key
+from gossamer.urls.seeds import SeedKeyCollector, SeedLine, parse_seed_line
 from gossamer.worker.link_filter import LinkFilter
 
 T = TypeVar("T")

@@ -13,8 +13,15 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from gossamer.model import Outcome, Response, Url
-from gossamer.policy import RobotsRules, RobotsState, RobotsVerdict, decide_robots, product_token
-from gossamer.policy.robots_state import MAX_AGE_S, pack_state, unpack_state
+from gossamer.policy import RobotsVerdict
+from gossamer.policy.robots import RobotsRules, product_token
+from gossamer.policy.robots_state import (
+    MAX_AGE_S,
+    RobotsState,
+    decide_robots,
+    pack_state,
+    unpack_state,
+)
 from gossamer.policy.size_limits import Allowance
 from gossamer.urls import authority
 
