@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gossamer.config import options_markdown
+from gossamer.config.report import options_markdown
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.coordinator.in_process import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator.in_process import ClassicCrawl, ClassicPlan
 from gossamer.model import Event
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
@@ -35,14 +35,17 @@ def crawl(web: Web, tmp_path: Path) -> Crawl:
         folder.mkdir()
         events: list[Event] = []
         start = merge_slashes(parse_seed(seed))
-        plan = ClassicPlan(start, parse_seed(prefix) if prefix else start, depth)
         host, port = web.address
-        settings = ClassicSettings(
-            addresses=AddressPolicy.parse([f"{host}:{port}"]), delay_s=delay_s, dns=web.dns
+        plan = ClassicPlan(
+            start,
+            parse_seed(prefix) if prefix else start,
+            depth,
+            AddressPolicy.parse([f"{host}:{port}"]),
+            delay_s=delay_s,
+            dns=web.dns,
         )
-
         pages = PageDirectory(folder, first_id=first_id, fresh=True)
-        asyncio.run(ClassicCrawl(plan, settings, pages, events.append).run())
+        asyncio.run(ClassicCrawl(plan, pages, events.append).run())
         return read_pages(folder, first_id), events
 
     return run

@@ -5,9 +5,10 @@ import pytest
 
 from gossamer.cli.status import WORKERS_SHOWN, status_lines
 from gossamer.coordinator.summary import SeedReport
-from gossamer.views.status import CrawlStatus, WorkerEntry
+from gossamer.stores.reading import WorkerView
+from gossamer.views.status import CrawlStatus
 
-WORKER = WorkerEntry(
+WORKER = WorkerView(
     number=1,
     pid=4711,
     machine="here.example",
@@ -60,7 +61,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "here.example")
 
 
-def lines_of(*workers: WorkerEntry) -> list[str]:
+def lines_of(*workers: WorkerView) -> list[str]:
     """Return the lines about the workers."""
     lines = list(status_lines(msgspec.structs.replace(STATUS, workers=list(workers))))
     first = [number for number, line in enumerate(lines) if line.startswith("  workers")]

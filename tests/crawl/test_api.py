@@ -16,11 +16,8 @@ from turbohtml import Document
 
 import gossamer
 from gossamer import CrawlError, CrawlOptions, Event, EventKind, Outcome, Page, Response, UsageError
-from gossamer.config import load
 from gossamer.content import html_tree as tree
 from gossamer.coordinator.crawl import Crawl
-from gossamer.coordinator.observer import Silence
-from gossamer.coordinator.plan import Plan
 from gossamer.testing import KeepOpen, Reply, Web, traffic_of
 
 Run: TypeAlias = Callable[[Coroutine[object, object, None]], None]
@@ -385,6 +382,3 @@ def test_what_a_debugger_shows_is_short(web: Web, options: Options) -> None:
     assert repr(summary) == "<Summary 'complete': 1 pages, 400,000 bytes in '.'>"
     response = Response(url=page.url, outcome=Outcome.FETCHED, body=page.body, started=0, ended=1)
     assert len(repr(response)) < 100
-    plan = Plan(load({"seeds": [f"http://a.test/{n}" for n in range(10_000)]}, {}).options)
-    crawl = Crawl(plan, [], Silence())
-    assert repr(crawl) == "<Crawl 'a.test' from http://a.test/0 and 9,999 more>"

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gossamer.coordinator.in_process import ClassicCrawl, ClassicPlan, ClassicSettings
+from gossamer.coordinator.in_process import ClassicCrawl, ClassicPlan
 from gossamer.display import printable, progress_line
 from gossamer.display.formatting import counted
-from gossamer.model import Event, Outcome, Url
+from gossamer.model import Event, Outcome
 from gossamer.model.errors import CrawlError, ExitCode, UsageError
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
@@ -53,9 +53,8 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
         return 0
     try:
         plan = read_plan(arguments, environment)
-        settings = read_settings(plan.seed, environment)
         pages = PageDirectory(Path(arguments[1]), first_id=read_first_id(environment), fresh=True)
-        return asyncio.run(crawl(plan, settings, pages))
+        return asyncio.run(crawl(plan, pages))
     except UsageError as error:
         return end(str(error), ExitCode.WRONG_USE)
     except CrawlError as error:
@@ -81,20 +80,22 @@ def read_plan(arguments: Sequence[str], environment: Mapping[str, str]) -> Class
     if len(arguments) != 3:
         raise UsageError(f"three arguments are needed, not {len(arguments)}; {USAGE}")
     seed_text, _, depth_text = arguments
-    prefix = read_prefix(environment)
+    prefix_text = environment.get("CRAWLER_INTERNAL") or DEFAULT_INTERNAL
+    prefix = merge_slashes(parse_seed(prefix_text, "prefix in CRAWLER_INTERNAL"))
     seed = merge_slashes(parse_seed(seed_text))
     if not Scope.for_prefix(prefix).judge(seed):
         raise UsageError(
             f"seedURL {seed} is not internal: it does not begin with {prefix}; "
             "set CRAWLER_INTERNAL to crawl another site"
         )
-    return ClassicPlan(seed=seed, prefix=prefix, max_depth=read_depth(depth_text))
-
-
-def read_prefix(environment: Mapping[str, str]) -> Url:
-    """Return the prefix of internal URLs."""
-    text = environment.get("CRAWLER_INTERNAL") or DEFAULT_INTERNAL
-    return merge_slashes(parse_seed(text, "prefix in CRAWLER_INTERNAL"))
+    networks = environment.get("GOSSAMER_ALLOW_NETWORK", "").replace(",", " ").split()
+    return ClassicPlan(
+        seed=seed,
+        prefix=prefix,
+        max_depth=read_depth(depth_text),
+        addresses=AddressPolicy.parse(networks).allowing_seed(seed),
+        contact=environment.get("GOSSAMER_CONTACT", ""),
+    )
 
 
 def read_depth(text: str) -> int:
@@ -112,20 +113,9 @@ def read_first_id(environment: Mapping[str, str]) -> int:
     return int(text)
 
 
-def read_settings(seed: Url, environment: Mapping[str, str]) -> ClassicSettings:
-    """Return what the environment says about addresses and contact."""
-    addresses = AddressPolicy.parse(listed_networks(environment)).allowing_seed(seed)
-    return ClassicSettings(addresses=addresses, contact=environment.get("GOSSAMER_CONTACT", ""))
-
-
-def listed_networks(environment: Mapping[str, str]) -> list[str]:
-    """Return what GOSSAMER_ALLOW_NETWORK lists, by commas or spaces."""
-    return environment.get("GOSSAMER_ALLOW_NETWORK", "").replace(",", " ").split()
-
-
-async def crawl(plan: ClassicPlan, settings: ClassicSettings, pages: PageDirectory) -> int:
+async def crawl(plan: ClassicPlan, pages: PageDirectory) -> int:
     """Crawl until the end or a signal, and say how far it got."""
-    classic = ClassicCrawl(plan, settings, pages, show)
+    classic = ClassicCrawl(plan, pages, show)
     crawling = asyncio.ensure_future(classic.run())
     stop_at_signals(crawling)
     try:

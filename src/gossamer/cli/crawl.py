@@ -1,18 +1,15 @@
 """`gossamer crawl`: the command that crawls."""
 
-import asyncio
 import gc
 import os
 import sys
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import msgspec
-import uvloop
 
 from gossamer.cli.parameters import with_options
-from gossamer.cli.signals import run_until_signalled
+from gossamer.cli.signals import run_stoppable
 from gossamer.config import CrawlOptions, load
 from gossamer.coordinator.continuing import command_to_continue, crawl_command
 from gossamer.coordinator.crawl import Crawl
@@ -21,18 +18,10 @@ from gossamer.coordinator.plan import Plan, check_given_fields
 from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.coordinator.seed_files import check_seed_files
 from gossamer.coordinator.summary import Summary
-from gossamer.display import DisplayOptions, open_observer
+from gossamer.display import open_observer
 from gossamer.frontier.contract import RetryRequest
 from gossamer.model.errors import ExitCode
 from gossamer.modules.loading import load_modules
-
-
-def crawl_from(given: Mapping[str, object], config: Path | None = None) -> int:
-    """Crawl with the options that were given on the command line, and return the exit code."""
-    options = load(given, os.environ, config).options
-    check_seed_files(options.seed_files)  # before anything is made
-    check_given_fields(given, options)
-    return crawl_with(options)
 
 
 def crawl_with(options: CrawlOptions, retry: RetryRequest | None = None) -> int:
@@ -49,22 +38,15 @@ def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | N
     """Crawl, show the progress, and return the exit code."""
     plan = Plan(options)
     modules = load_modules(options.module)  # reports a wrong one before anything starts
-    display = DisplayOptions(
-        log_format=options.log_format, verbose=options.verbose, quiet=options.quiet
-    )
     gc.freeze()  # what is loaded now stays: the collector need not scan it
     gc.set_threshold(20_000, 20, 20)
-    with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
-
-        async def run() -> Summary:  # a scorer may ask for the event loop when it is made
-            crawl = Crawl(plan, modules, observer, launcher=lambda: launcher)
-            if retry is not None:
-                crawl.retry(retry)
-            return await run_until_signalled(crawl, partial(observer.say, "info"))
-
-        try:
-            summary = uvloop.run(run())
-        except asyncio.CancelledError:
+    shown = {"verbose": options.verbose, "quiet": options.quiet}
+    with open_observer(
+        sys.stdout, sys.stderr, os.environ, log_format=options.log_format, **shown
+    ) as observer:
+        make = partial(Crawl, plan, modules, observer, launcher=lambda: launcher, to_retry=retry)
+        summary = run_stoppable(make, observer)
+        if summary is None:
             again = command_to_continue(plan, "interrupted", os.environ)
             message = "stopped at once" + (f"; continue with: {again}" if again else "")
             observer.say("warning", message)
@@ -98,7 +80,7 @@ def _with_commands(summary: Summary, plan: Plan) -> Summary:
 
 
 @with_options
-def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
+def crawl(*seeds: str, config: Path | None = None, **flags: object) -> int:
     """Crawl from the seeds: every page in scope once, until no URLs or no budget is left.
 
     Run the same command again to continue. Ctrl-C finishes what is in progress.
@@ -110,4 +92,8 @@ def crawl(*seeds: str, config: Path | None = None, **given: object) -> int:
     config
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """
-    return crawl_from({"seeds": seeds or None, **given}, config)
+    flags["seeds"] = seeds or None
+    options = load(flags, os.environ, config).options
+    check_seed_files(options.seed_files)  # before anything is made
+    check_given_fields(flags, options)
+    return crawl_with(options)

@@ -76,12 +76,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def inspect_url(
-    url: Url,
-    scope: Scope,
-    addresses: AddressPolicy,
-    *,
-    contact: str | None,
-    rules: ParseRules,
+    url: Url, scope: Scope, addresses: AddressPolicy, *, contact: str | None, rules: ParseRules
 ) -> Report:
     """Visit the URL and its redirects, no links, and report each step."""
     answers: dict[Url, Response] = {}
@@ -151,7 +146,7 @@ SCOPE_OPTIONS = ("scope", "include", "exclude", "markers", "follow", "allow-netw
 
 
 @partial(with_options, only=SCOPE_OPTIONS)
-def inspect(url: str, /, *, json: Json = False, **given: object) -> int:
+def inspect(url: str, /, *, json: Json = False, **flags: object) -> int:
     """Show what a crawler sees of one page: robots, answer, title, links, and why.
 
     Redirects are followed, each hop past scope, robots.txt and the address guard.
@@ -166,7 +161,7 @@ def inspect(url: str, /, *, json: Json = False, **given: object) -> int:
     seed = parse_seed(url)
     variables = ("GOSSAMER_ALLOW_NETWORK", "GOSSAMER_CONTACT")
     environment = {name: os.environ[name] for name in variables if name in os.environ}
-    options = load(given, environment).options
+    options = load(flags, environment).options
     inspection = inspect_url(
         seed,
         Scope.for_seeds(options.scope, [seed], options.include, options.exclude),

@@ -11,9 +11,10 @@ import msgspec
 
 from gossamer.cli.output import columns, put_json, put_lines, put_table
 from gossamer.cli.parameters import JsonLines, option, with_options
-from gossamer.config import Loaded, StoreAddress, describe, load
+from gossamer.config import StoreAddress, load
 from gossamer.config.host_rules import HostPattern, shown_table
-from gossamer.config.report import Setting
+from gossamer.config.report import Setting, describe
+from gossamer.config.sources import Loaded
 from gossamer.config.values import NONE
 from gossamer.coordinator.plan import start_urls
 from gossamer.display import printable
@@ -74,7 +75,7 @@ def config(
         option("--host", "Show what applies to this host instead: host, host:port or origin."),
     ] = None,
     json: JsonLines = False,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Show the effective value of every option of a crawl, and where it comes from.
 
@@ -87,10 +88,10 @@ def config(
         The URLs to start from.
     config
         A TOML file of options.
-    given
+    flags
         The options of a crawl.
     """
-    loaded = load({"seeds": seeds or None, **given}, os.environ, config)
+    loaded = load({"seeds": seeds or None, **flags}, os.environ, config)
     settings = describe(loaded) if host is None else describe_host(loaded, host)
     rows = [[item.name, item.value_text, item.origin] for item in settings]
     return _put(settings, [["option", "value", "from"], *rows], json=json)
@@ -104,7 +105,7 @@ class PluginEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     summary: str
     strict: bool | msgspec.UnsetType = msgspec.UNSET
     options: tuple[str, ...] = ()
-    """Those that it is known to take."""
+    """Its options, as far as they are known."""
 
 
 def modules(*, json: JsonLines = False) -> int:

@@ -101,7 +101,7 @@ def columns(rows: Sequence[Sequence[str]], right: Iterable[int] = ()) -> Iterato
         yield "  ".join(cells).rstrip()
 
 
-def section(label: str, lines: Iterable[str], width: int = 12) -> Iterator[str]:
+def section(label: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines beside a label."""
     for number, line in enumerate(lines):
-        yield f"  {label if number == 0 else '':<{width}}{line}".rstrip()
+        yield f"  {label if number == 0 else '':<12}{line}".rstrip()

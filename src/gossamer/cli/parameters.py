@@ -11,7 +11,8 @@ from typing import Annotated, Any, TypeVar
 from cyclopts import Argument, CycloptsError, MissingArgumentError, Parameter, UnusedCliTokensError
 from cyclopts import Group as HelpGroup
 
-from gossamer.config import OPTIONS, RETIRED, LogFormat, Option, StoreAddress, load
+from gossamer.config import OPTIONS, LogFormat, Option, StoreAddress, load
+from gossamer.config.options import RETIRED
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
 from gossamer.stores.reading import ReadRequest
@@ -56,13 +57,13 @@ Quiet = Annotated[bool, option(["--quiet", "-q"], "Show errors only.")]
 def with_options(
     command: Command, only: Collection[str] = (), unchangeable: Collection[str] = ()
 ) -> Command:
-    """Give a command with `**given` a flag for each option of a crawl, or for these only.
+    """Give a command with `**flags` a flag for each option of a crawl, or for these only.
 
     A command that goes on with a crawl has options that cannot change: they are not in its help,
     and the command says what is wrong with them. The others are stored, so they have no defaults.
     Only the flags that were given are passed, so that `load` can distinguish them from defaults.
     """
-    own = [
+    parameters = [
         parameter
         for parameter in inspect.signature(command).parameters.values()
         if parameter.kind is not parameter.VAR_KEYWORD
@@ -77,7 +78,7 @@ def with_options(
         _keyword(name, str, Parameter(name=f"--{name}", show=False))
         for name in ([] if only else RETIRED)
     ]
-    vars(command)["__signature__"] = inspect.Signature([*own, *flags, *retired])
+    vars(command)["__signature__"] = inspect.Signature([*parameters, *flags, *retired])
     return command
 
 
@@ -111,23 +112,18 @@ def _keyword(name: str, kind: Any, details: Parameter) -> inspect.Parameter:  # 
 
 def reads_crawl(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the flags that name a stored crawl; it gets their `ReadRequest` first."""
-    _, *own = inspect.signature(command).parameters.values()
-    arguments = [item.replace(kind=_POSITIONAL[0]) for item in own if item.kind in _POSITIONAL]
-    keywords = [item for item in own if item.kind not in _POSITIONAL]
+    _, *rest = inspect.signature(command).parameters.values()
+    arguments = [item.replace(kind=_POSITIONAL[0]) for item in rest if item.kind in _POSITIONAL]
+    keywords = [item for item in rest if item.kind not in _POSITIONAL]
 
-    def which(
-        directory: Directory = None, *, store: StoreUrl = None, name: CrawlName = None
-    ) -> None:
-        """Name the crawl."""
-
-    directory, *others = inspect.signature(which).parameters.values()
-    signature = inspect.Signature([*arguments, directory, *others, *keywords])
+    naming = inspect.signature(crawl_to_read).parameters
+    signature = inspect.Signature([*arguments, *naming.values(), *keywords])
 
     @wraps(command)
     def run(*values: object, **options: object) -> int:
         bound = signature.bind(*values, **options).arguments
-        which = {name: bound.pop(name, None) for name in ("directory", "store", "name")}
-        return command(crawl_to_read(**which), **bound)
+        named = {name: bound.pop(name, None) for name in naming}
+        return command(crawl_to_read(**named), **bound)
 
     vars(run)["__signature__"] = signature
     return run

@@ -6,18 +6,16 @@ import sys
 from functools import partial
 from typing import Annotated
 
-import uvloop
-
 from gossamer.cli.parameters import LogFormatChoice, Quiet, option, reads_crawl, with_options
 from gossamer.cli.resume import read_crawl
-from gossamer.cli.signals import run_until_signalled
+from gossamer.cli.signals import run_stoppable
 from gossamer.config import load
 from gossamer.coordinator.continuing import crawl_command, options_as_stored
 from gossamer.coordinator.export import Export, ExportReport
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.replay import Replay, ReplayReport
-from gossamer.display import DisplayOptions, open_observer
+from gossamer.display import open_observer
 from gossamer.display.formatting import counted, rate, size, span
 from gossamer.model.errors import ExitCode, UsageError
 from gossamer.modules.loading import load_modules
@@ -49,17 +47,9 @@ def replay(
     stored = asyncio.run(read_crawl(request))
     plan = Plan(options_as_stored(stored, request.directory))
     # Lines, also in a terminal: the live display is one of a crawl.
-    display = DisplayOptions(log_format=log_format, quiet=quiet)
-    with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
-
-        async def run() -> list[ReplayReport]:
-            replayed = Replay(plan, modules, observer, from_start=from_start)
-            return await run_until_signalled(replayed, partial(observer.say, "info"))
-
-        try:
-            reports = uvloop.run(run())
-        except asyncio.CancelledError:
-            reports = []
+    with open_observer(sys.stdout, sys.stderr, {}, log_format=log_format, quiet=quiet) as observer:
+        make = partial(Replay, plan, modules, observer, from_start=from_start)
+        reports = run_stoppable(make, observer)
         if not reports or reports[-1].stopped:
             named = [word for name in module for word in ("--module", name)]
             again = crawl_command(plan, os.environ, "replay", *named)
@@ -106,26 +96,20 @@ def export(
     ] = False,
     log_format: LogFormatChoice = "text",
     quiet: Quiet = False,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Write the results of a crawl to files: tables, archives, Markdown or a mirror.
 
     The crawl may be running, have ended or have been killed. Nothing is fetched. Ctrl-C stops it.
     """
-    options = load(given, {}).options
+    options = load(flags, {}).options
     if not options.output:
         raise UsageError("an export needs a path to write to: add -o pages.jsonl, for example")
     wishes = OutputWishes.of(options, "", ())
-    display = DisplayOptions(log_format=log_format, quiet=quiet)
-    with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
-        say = partial(observer.say, "info")
-
-        async def run() -> ExportReport:
-            return await run_until_signalled(Export(request, wishes, say, only_new=new), say)
-
-        try:
-            report = uvloop.run(run())
-        except asyncio.CancelledError:
+    with open_observer(sys.stdout, sys.stderr, {}, log_format=log_format, quiet=quiet) as observer:
+        make = partial(Export, request, wishes, partial(observer.say, "info"), only_new=new)
+        report = run_stoppable(make, observer)
+        if report is None:
             observer.say("warning", "stopped at once")
             return ExitCode.INTERRUPTED
         return _report_export(report, observer)

@@ -40,16 +40,16 @@ CrawlDir = Annotated[
 
 
 def options_of(
-    directory: Path | None, given: Mapping[str, object], config: Path | None
+    directory: Path | None, flags: Mapping[str, object], config: Path | None
 ) -> CrawlOptions:
     """Return the options of the crawl that is meant, with those that were given now."""
-    crawl = asyncio.run(read_crawl(request_for(directory, given)))
-    return options_to_continue(crawl, given, os.environ, config)
+    crawl = asyncio.run(read_crawl(request_for(directory, flags)))
+    return options_to_continue(crawl, flags, os.environ, config)
 
 
-def request_for(directory: Path | None, given: Mapping[str, object]) -> ReadRequest:
+def request_for(directory: Path | None, flags: Mapping[str, object]) -> ReadRequest:
     """Return which crawl is meant: the directory, or --dir, --store and --name."""
-    texts = {name: str(value) for name in ("store", "name", "dir") if (value := given.get(name))}
+    texts = {name: str(value) for name in ("store", "name", "dir") if (value := flags.get(name))}
     if directory is not None and texts.keys() & {"store", "dir"}:
         raise UsageError(f"the crawl is named twice, by {directory} and by an option: give one")
     folder = texts.get("dir", "auto")
@@ -76,7 +76,7 @@ async def read_crawl(request: ReadRequest) -> CrawlToContinue:
 
 
 @partial(with_options, unchangeable=UNCHANGEABLE)
-def resume(directory: CrawlDir = None, /, *, config: Path | None = None, **given: object) -> int:
+def resume(directory: CrawlDir = None, /, *, config: Path | None = None, **flags: object) -> int:
     """Continue a crawl that was stopped, was killed or has reached a limit.
 
     Options and modules are stored with the crawl, so none have to be given again. Those that are
@@ -89,7 +89,7 @@ def resume(directory: CrawlDir = None, /, *, config: Path | None = None, **given
     config
         A TOML file of options; options given here override it, and so do variables GOSSAMER_….
     """
-    return crawl_with(options_of(directory, given, config))
+    return crawl_with(options_of(directory, flags, config))
 
 
 @partial(with_options, unchangeable=UNCHANGEABLE)
@@ -109,7 +109,7 @@ def retry(
         tuple[str, ...], option("--host", "Only URLs of this host; may be repeated.")
     ] = (),
     config: Path | None = None,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Retry failed URLs of a crawl, and continue it as `gossamer resume` does.
 
@@ -126,7 +126,7 @@ def retry(
         outcomes=frozenset(map(_outcome, _split(outcome))) or MAY_PASS,
         hosts=frozenset(host_key(parse_seed(f"http://{name}/", "host")) for name in _split(host)),
     )
-    return crawl_with(options_of(directory, given, config), request)
+    return crawl_with(options_of(directory, flags, config), request)
 
 
 def _split(values: Sequence[str]) -> list[str]:

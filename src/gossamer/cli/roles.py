@@ -7,18 +7,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal, Protocol
 
-import uvloop
-
 from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import CrawlName, option, with_options
-from gossamer.cli.signals import run_until_signalled
+from gossamer.cli.signals import Stoppable, run_stoppable
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
 from gossamer.coordinator.lead_redis import StandbyFrontier
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.processes.join import JoinedWorkers, check_health
 from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.display import DisplayOptions, open_observer
+from gossamer.display import open_observer
 from gossamer.display.summary import module_failures
 from gossamer.model.errors import ExitCode, UsageError
 from gossamer.modules.module_stats import ModuleReport
@@ -37,7 +35,7 @@ def health(
         int | None,
         option("--id", "The number of the worker that must be alive; without it, any worker."),
     ] = None,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Check that the store answers and that a process has the role; the exit code is 1 if not.
 
@@ -46,32 +44,26 @@ def health(
     role
         The role that must be alive; without it, only the store is checked.
     """
-    options = load({**given, "name": name}, os.environ).options
+    options = load({**flags, "name": name}, os.environ).options
     put_lines([asyncio.run(check_health(options, role, number))])
     return 0
 
 
-class Role(Protocol):
-    """What a process does in a crawl that others coordinate."""
-
-    async def run(self) -> str:
-        """Work until the end of the crawl; return what ended it, or `interrupted`."""
-
-    def stop(self) -> None:
-        """Leave soon."""
+class Role(Stoppable[str], Protocol):
+    """What a process does in a crawl that others coordinate; it returns what ended that."""
 
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules that ran here."""
 
 
 @partial(with_options, only=(*JOINED, "pagerank-key", "quiet"))
-def frontier(*, name: CrawlName = None, **given: object) -> int:
+def frontier(*, name: CrawlName = None, **flags: object) -> int:
     """Stand by for a shared crawl, and be its frontier while no gossamer crawl is.
 
     The frontier scores the URLs and assigns them to workers. One process leads at a time; when it
     dies, another one that stands by goes on within seconds.
     """
-    options = load({**given, "name": name}, os.environ).options
+    options = load({**flags, "name": name}, os.environ).options
     return _run(options, lambda observer: StandbyFrontier(options, observer))
 
 
@@ -90,7 +82,7 @@ def worker(
             "is work for them, up to the number of cores.",
         ),
     ] = None,
-    **given: object,
+    **flags: object,
 ) -> int:
     """Fetch and process pages of a shared crawl until it is finished.
 
@@ -104,7 +96,7 @@ def worker(
     count = _count(workers)
     if number is not None and count != 1:
         raise UsageError("--id is the number of one worker: leave it or --workers out")
-    options = load({**given, "name": name}, os.environ).options
+    options = load({**flags, "name": name}, os.environ).options
     launcher = Launcher.fork()
     try:
         return _run(options, lambda log: JoinedWorkers(options, log, launcher, count, number))
@@ -124,16 +116,15 @@ def _count(workers: str | None) -> int | None:
 
 def _run(options: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
     """Take part in a crawl until it is over or a signal comes; return the exit code."""
-    display = DisplayOptions(log_format=options.log_format, quiet=options.quiet)
-    with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
-        say = partial(observer.say, "info")
+    with open_observer(
+        sys.stdout, sys.stderr, os.environ, log_format=options.log_format, quiet=options.quiet
+    ) as observer:
         role = make_role(observer)
-        try:
-            ended_by = uvloop.run(run_until_signalled(role, say))
-        except asyncio.CancelledError:
+        ended_by = run_stoppable(lambda: role, observer)
+        if ended_by is None:
             return ExitCode.INTERRUPTED
-        say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
-        failures = module_failures(role.report())
-        for failure in failures:
+        is_left = ended_by == "interrupted"
+        observer.say("info", "left the crawl" if is_left else "the crawl is over")
+        for failure in (failures := module_failures(role.report())):
             observer.say("error", failure)
         return ExitCode.MODULE_FAILED if failures else ExitCode.DONE

@@ -3,7 +3,12 @@
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
-from typing import Any, Literal, Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import uvloop
+
+from gossamer.coordinator.observer import Observer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a request to end, and a terminal that was closed."""
@@ -24,33 +29,32 @@ class Stoppable(Protocol[R_co]):
         """Finish soon."""
 
 
-class SignalMeaning:
-    """Tells what a signal is meant to do, by when the first one came."""
+def run_stoppable(make: Callable[[], Stoppable[R_co]], observer: Observer) -> R_co | None:
+    """Make something and run it, in an event loop of its own; None: a second signal ended it."""
 
-    def __init__(self) -> None:
-        self._first_at: float | None = None
+    async def run() -> R_co:
+        return await run_until_signalled(make(), partial(observer.say, "info"))
 
-    def of(self, now: float) -> Literal["stop", "nothing", "quit"]:
-        """Return what a signal means that comes now, in seconds by any clock that only goes on."""
-        if self._first_at is None:
-            self._first_at = now
-            return "stop"
-        return "nothing" if now - self._first_at < ECHO_S else "quit"
+    try:
+        return uvloop.run(run())
+    except asyncio.CancelledError:
+        return None
 
 
 async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co:
     """Run; the first signal stops it, the second cancels it."""
     running = asyncio.ensure_future(work.run())
     loop = asyncio.get_running_loop()
-    meaning = SignalMeaning()
+    first_at: float | None = None
 
     def take() -> None:
-        match meaning.of(loop.time()):
-            case "stop":
-                say("finishing what is in progress; press Ctrl-C again to quit now")
-                work.stop()
-            case "quit":
-                running.cancel()
+        nonlocal first_at
+        if first_at is None:
+            first_at = loop.time()
+            say("finishing what is in progress; press Ctrl-C again to quit now")
+            work.stop()
+        elif loop.time() - first_at >= ECHO_S:
+            running.cancel()
 
     for number in SIGNALS:
         loop.add_signal_handler(number, take)

@@ -4,14 +4,14 @@ import asyncio
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from gossamer.cli import classic
 from gossamer.cli.output import put_lines, put_table
 from gossamer.cli.parameters import option
-from gossamer.coordinator.in_process import ClassicPlan, ClassicSettings
+from gossamer.coordinator.in_process import ClassicPlan
 from gossamer.model.errors import UsageError
 from gossamer.modules.page_directory import PageDirectory
 from gossamer.policy import AddressPolicy
@@ -33,9 +33,9 @@ def demo(*, depth: int = 10) -> int:
     with Web() as web:
         seed = parse_seed(demo_site(web))
         print(f"A site of a few pages at {seed}; one second between two requests.", flush=True)
-        plan = ClassicPlan(seed=seed, prefix=seed, max_depth=classic.read_depth(str(depth)))
-        settings = ClassicSettings(addresses=AddressPolicy().allowing_seed(seed))
-        return asyncio.run(classic.crawl(plan, settings, PageDirectory(folder, fresh=True)))
+        addresses = AddressPolicy().allowing_seed(seed)
+        plan = ClassicPlan(seed, seed, classic.read_depth(str(depth)), addresses)
+        return asyncio.run(classic.crawl(plan, PageDirectory(folder, fresh=True)))
 
 
 def web(
@@ -61,7 +61,10 @@ def web(
     Hosts are called h0.localhost, h1.localhost …; a host named after a fault has that fault.
     """
     if list_faults:
-        put_table([["fault", "what its server does"], *_fault_rows()])
+        rows = [["fault", "what its server does"]]
+        for family, faults in FAMILIES.items():
+            rows += [["", f"-- {family}"], *([fault.name, fault.summary] for fault in faults)]
+        put_table(rows)
         return 0
     if not 0 <= port < 65_536:
         raise UsageError(f"port {port} (--port) must be from 0 to 65535")
@@ -75,17 +78,11 @@ def web(
         with simulated.serve(port) as served:
             put_lines(_instructions(served))
             ended.wait()
-            asked = served.requests
-            put_lines([f"{asked.total()} requests to {len(asked)} hosts"])
+            requests = served.requests
+            put_lines([f"{requests.total()} requests to {len(requests)} hosts"])
     except OSError as error:
         raise UsageError(f"cannot listen on port {port}: {error.strerror}") from error
     return 0
-
-
-def _fault_rows() -> Iterator[list[str]]:
-    for family, faults in FAMILIES.items():
-        yield ["", f"-- {family}"]
-        yield from ([fault.name, fault.summary] for fault in faults)
 
 
 def _shares(faults: Sequence[str]) -> dict[str, float]:

@@ -7,44 +7,19 @@ collects values from the command line, the environment and a TOML file into `Cra
 """
 
 from gossamer.config.declaration import Option
-from gossamer.config.host_rules import HostRules, HostTable
-from gossamer.config.options import (
-    OPTIONS,
-    RETIRED,
-    CrawlOptions,
-    LogFormat,
-    OnOff,
-    accepted_kinds,
-    keep_seconds,
-    largest_body,
-)
-from gossamer.config.report import describe, options_markdown
-from gossamer.config.sources import STORED, Loaded, load
-from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS, StoreAddress
-from gossamer.config.values import AutoDelay, ScopeName, format_size, least_delay_s
+from gossamer.config.host_rules import HostTable
+from gossamer.config.options import OPTIONS, CrawlOptions, LogFormat, keep_seconds
+from gossamer.config.sources import load
+from gossamer.config.store_address import IN_DIRECTORY, StoreAddress
 
 __all__ = [
     "IN_DIRECTORY",
     "OPTIONS",
-    "OWN_REDIS",
-    "RETIRED",
-    "STORED",
-    "AutoDelay",
     "CrawlOptions",
-    "HostRules",
     "HostTable",
-    "Loaded",
     "LogFormat",
-    "OnOff",
     "Option",
-    "ScopeName",
     "StoreAddress",
-    "accepted_kinds",
-    "describe",
-    "format_size",
     "keep_seconds",
-    "largest_body",
-    "least_delay_s",
     "load",
-    "options_markdown",
 ]

@@ -13,13 +13,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from gossamer.config import values as kind
 from gossamer.config.declaration import declared_options
 from gossamer.config.host_rules import HOST_TABLES, HostTables, request_conflicts
-from gossamer.config.request_values import (
-    HEADER_FIELDS,
-    NAMED_FILE,
-    PROXY,
-    SECRET,
-    SECRET_HEADERS,
-)
+from gossamer.config.request_values import HEADER_FIELDS, NAMED_FILE, PROXY, SECRET, SECRET_HEADERS
 from gossamer.config.store_address import IN_DIRECTORY, STORE, StoreAddress
 from gossamer.config.values import HOUR_S, MANY, AutoDelay, ScopeName, least_delay_s
 from gossamer.model.errors import UsageError
@@ -339,7 +333,10 @@ class CrawlOptions(
     @property
     def max_body_bytes(self) -> int:
         """The size of the largest body that is kept: of a page, or of a file if any are."""
-        return largest_body(self.accept, self.max_page_bytes, self.max_file_bytes)
+        is_pages_only = all(kind.is_page for kind in accepted_kinds(self.accept))
+        return (
+            self.max_page_bytes if is_pages_only else max(self.max_page_bytes, self.max_file_bytes)
+        )
 
 
 OPTIONS = declared_options(CrawlOptions)
@@ -347,7 +344,7 @@ OPTIONS = declared_options(CrawlOptions)
 
 RETIRED = {
     "ttl": "--revisit TIME fetches a URL again if a link to it is found after that time, and "
-    "--keep TIME says how long bodies are kept",
+    "--keep TIME says how long bodies are kept"
 }
 """Names that options had before, and what takes their place."""
 
@@ -358,12 +355,6 @@ def accepted_kinds(accept: Iterable[str]) -> frozenset[ContentKind]:
     if ANY in words:
         return frozenset(ContentKind)
     return frozenset({ContentKind.HTML, *map(ContentKind, words)})
-
-
-def largest_body(accept: Iterable[str], max_page_bytes: int, max_file_bytes: int) -> int:
-    """Return the size of the largest body that a crawl with these options keeps."""
-    is_pages_only = all(kind.is_page for kind in accepted_kinds(accept))
-    return max_page_bytes if is_pages_only else max(max_page_bytes, max_file_bytes)
 
 
 def keep_seconds(keep: float | Literal["forever"] | None, *, shared: bool) -> float:

@@ -113,11 +113,7 @@ def load(
     values: dict[str, Any] = {}
     before = ((item, stored[item.field], STORED) for item in OPTIONS if item.field in stored)
     keys = list(_read_toml(file)) if file else []
-    named = [
-        *_from_file(keys),
-        *_from_environment(environment),
-        *_from_command_line(command_line),
-    ]
+    named = [*_from_file(keys), *_from_environment(environment), *_from_command_line(command_line)]
     for option, value, origin in chain(before, _from_profile(named, keys), named):
         values[option.field] = option.take(value, origin)
         origins[option.name] = origin
@@ -130,26 +126,26 @@ def load(
 
 def _from_profile(named: Iterable[_Named], keys: Iterable[_Key]) -> Iterator[_Named]:
     """Yield the options of the profile that was named last, if one was; check all of the file."""
-    own: dict[str, Profile] = {}
+    profiles: dict[str, Profile] = {}
     for key, value, where in keys:
         if key == PROFILES:
-            own = _read_profiles(value, where)
-    for profile in own:
-        for option, value, where in _from_file(_profile_options(profile, "", own)):
+            profiles = _read_profiles(value, where)
+    for profile in profiles:
+        for option, value, where in _from_file(_profile_options(profile, "", profiles)):
             option.take(value, where)
     name, origin = None, ""
     for option, value, where in named:
         if option.name == "profile":
             name, origin = option.take(value, where), where
     if name is not None:
-        yield from _from_file(_profile_options(str(name), origin, own))
+        yield from _from_file(_profile_options(str(name), origin, profiles))
 
 
 def _profile_options(
-    name: str, origin: str, own: Mapping[str, Profile]
+    name: str, origin: str, profiles: Mapping[str, Profile]
 ) -> Iterator[tuple[str, object, str]]:
     """Yield name, value and origin of each option of a profile; the user's own come first."""
-    known = {**SHIPPED, **own}
+    known = {**SHIPPED, **profiles}
     if name not in known:
         raise UsageError(
             f"profile {quoted(name)} ({origin}) is unknown: there are {', '.join(known)}; your own "

@@ -6,6 +6,7 @@ Everything shares one tree. Whatever the bytes are, nothing here fails but a wro
 import threading
 from collections.abc import Callable
 from copy import deepcopy
+from functools import wraps
 from typing import TYPE_CHECKING, TypeVar
 
 from gossamer.content.page_parser import MAX_READ_BYTES
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element
 
 T = TypeVar("T")
+
+
+def _once(read: Callable[["LazyDocument"], T]) -> Callable[["LazyDocument"], T]:
+    """Have a method keep what it returned first."""
+
+    @wraps(read)
+    def known(document: "LazyDocument") -> T:
+        return document.known(read)
+
+    return known
 
 
 class LazyDocument:
@@ -35,28 +46,67 @@ class LazyDocument:
         self._kind = kind
         self._url = url
         self._content_type = content_type
-        self._known: dict[str, object] = {}
+        self._known: dict[Callable[[LazyDocument], object], object] = {}
         self._lock = threading.RLock()  # modules have threads of their own
 
+    def known(self, read: Callable[["LazyDocument"], T]) -> T:
+        """Return what a method returns, or has returned before."""
+        with self._lock:
+            if read not in self._known:
+                self._known[read] = read(self)
+            value: T = self._known[read]  # type: ignore[assignment]  # what was computed
+            return value
+
+    # What these need loads the parser, and more of it than most crawls need.
+
+    @_once
     def text(self) -> str:
         """Return the visible words, with one space between them."""
-        return self._once("text", self._text)
+        from gossamer.content import html_tree  # noqa: PLC0415
 
+        document = self._document()
+        if document is None:
+            return html_tree.with_single_spaces(self._source()[1])
+        document = deepcopy(document)
+        if document.find("template") is not None:  # templates are for scripts
+            document.remove("template")
+        return html_tree.with_single_spaces(html_tree.visible_text(document))
+
+    @_once
     def main_text(self) -> str:
         """Return the text of the main content, in lines; of the whole page if it has none."""
-        return self._once("main_text", self._main_text)
+        document = self._bounded()
+        if document is None:
+            return self._source()[1].strip()
+        from gossamer.content.main_part import in_lines  # noqa: PLC0415
 
+        return in_lines(self._main_part(document)).to_text().strip()
+
+    @_once
     def markdown(self) -> str:
         """Return the main content as Markdown, or the whole page; links are absolute."""
-        return self._once("markdown", self._markdown)
+        document = self._document()
+        if document is None:
+            return self._source()[1].strip()
+        from gossamer.content.main_part import without_empty_lines  # noqa: PLC0415
 
+        return without_empty_lines(self._main_part(document)).to_markdown().strip()
+
+    @_once
     def metadata(self) -> Metadata:
         """Return what the page says about itself."""
-        return self._once("metadata", self._metadata)
+        from gossamer.content.metadata import metadata_of  # noqa: PLC0415
 
+        document = self._bounded()
+        return Metadata() if document is None else metadata_of(document, self._url)
+
+    @_once
     def tables(self) -> tuple[Table, ...]:
         """Return the tables."""
-        return self._once("tables", self._tables)
+        from gossamer.content.tables import tables_of  # noqa: PLC0415
+
+        document = self._document()
+        return () if document is None else tables_of(document)
 
     def select(self, css: str) -> "list[Element]":
         """Return the elements that a CSS selector matches; ValueError if it is none."""
@@ -81,15 +131,6 @@ class LazyDocument:
             reason = str(error).rpartition('": ')[2]
             raise ValueError(f"the CSS selector {shown(css)} is wrong: {reason}") from None
 
-    def _once(self, name: str, compute: Callable[[], T]) -> T:
-        with self._lock:
-            if name not in self._known:
-                self._known[name] = compute()
-            value: T = self._known[name]  # type: ignore[assignment]  # what was computed
-            return value
-
-    # What follows loads the parser, and more of it than most crawls need.
-
     def _source(self) -> tuple[ContentKind, str]:
         """Return the kind of the page and its characters."""
         label = parse_content_type(self._content_type)
@@ -100,11 +141,9 @@ class LazyDocument:
 
         return kind, decode_markup(self._body[:MAX_READ_BYTES], label).text
 
+    @_once
     def _tree(self) -> "Document | Element":
         """Return the tree; without markup, one of nothing."""
-        return self._once("tree", self._parse)
-
-    def _parse(self) -> "Document | Element":
         from turbohtml import parse_fragment  # noqa: PLC0415
 
         from gossamer.content.html_tree import parse_tree  # noqa: PLC0415
@@ -119,38 +158,13 @@ class LazyDocument:
         tree = self._tree()
         return tree if isinstance(tree, Document) else None
 
-    def _bounded(self, document: "Document") -> "Document":
+    @_once
+    def _bounded(self) -> "Document | None":
         """Return the tree as it can be laid out in lines of text, which is part of finding data."""
         from gossamer.content.tables import without_large_tables  # noqa: PLC0415
 
-        return self._once("bounded", lambda: without_large_tables(document))
-
-    def _text(self) -> str:
-        from gossamer.content import html_tree  # noqa: PLC0415
-
         document = self._document()
-        if document is None:
-            return html_tree.with_single_spaces(self._source()[1])
-        document = deepcopy(document)
-        if document.find("template") is not None:  # templates are for scripts
-            document.remove("template")
-        return html_tree.with_single_spaces(html_tree.visible_text(document))
-
-    def _main_text(self) -> str:
-        document = self._document()
-        if document is None:
-            return self._source()[1].strip()
-        from gossamer.content.main_part import in_lines  # noqa: PLC0415
-
-        return in_lines(self._main_part(self._bounded(document))).to_text().strip()
-
-    def _markdown(self) -> str:
-        document = self._document()
-        if document is None:
-            return self._source()[1].strip()
-        from gossamer.content.main_part import without_empty_lines  # noqa: PLC0415
-
-        return without_empty_lines(self._main_part(document)).to_markdown().strip()
+        return None if document is None else without_large_tables(document)
 
     def _main_part(self, document: "Document") -> "Document | Element":
         """Return the main part of a copy of the tree, with absolute links, to be laid out."""
@@ -161,15 +175,3 @@ class LazyDocument:
         unwrap_listings(document)
         document.resolve_links(document.base_url(self._url))
         return laid_out(take_main_part(document, self._url))
-
-    def _metadata(self) -> Metadata:
-        from gossamer.content.metadata import metadata_of  # noqa: PLC0415
-
-        document = self._document()
-        return Metadata() if document is None else metadata_of(self._bounded(document), self._url)
-
-    def _tables(self) -> tuple[Table, ...]:
-        from gossamer.content.tables import tables_of  # noqa: PLC0415
-
-        document = self._document()
-        return () if document is None else tables_of(document)

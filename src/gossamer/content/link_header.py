@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -26,31 +25,27 @@ _REST: Final = re.compile(r"[^,]*")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _MAX_LENGTH: Final = 100
 
-_KINDS: Final[Mapping[str, LinkKind]] = MappingProxyType(
-    {
-        "next": LinkKind.NEXT,
-        "prev": LinkKind.PREV,
-        "previous": LinkKind.PREV,
-        "canonical": LinkKind.CANONICAL,
-        "alternate": LinkKind.ALTERNATE,
-        "stylesheet": LinkKind.STYLESHEET,
-        "icon": LinkKind.IMAGE,
-        "apple-touch-icon": LinkKind.IMAGE,
-        "mask-icon": LinkKind.IMAGE,
-        "modulepreload": LinkKind.SCRIPT,
-    }
-)
-_PRELOADED: Final[Mapping[str, LinkKind]] = MappingProxyType(
-    {
-        "image": LinkKind.IMAGE,
-        "audio": LinkKind.MEDIA,
-        "video": LinkKind.MEDIA,
-        "track": LinkKind.MEDIA,
-        "style": LinkKind.STYLESHEET,
-        "script": LinkKind.SCRIPT,
-        "font": LinkKind.FONT,
-    }
-)
+_KINDS: Final[Mapping[str, LinkKind]] = {
+    "next": LinkKind.NEXT,
+    "prev": LinkKind.PREV,
+    "previous": LinkKind.PREV,
+    "canonical": LinkKind.CANONICAL,
+    "alternate": LinkKind.ALTERNATE,
+    "stylesheet": LinkKind.STYLESHEET,
+    "icon": LinkKind.IMAGE,
+    "apple-touch-icon": LinkKind.IMAGE,
+    "mask-icon": LinkKind.IMAGE,
+    "modulepreload": LinkKind.SCRIPT,
+}
+_PRELOADED: Final[Mapping[str, LinkKind]] = {
+    "image": LinkKind.IMAGE,
+    "audio": LinkKind.MEDIA,
+    "video": LinkKind.MEDIA,
+    "track": LinkKind.MEDIA,
+    "style": LinkKind.STYLESHEET,
+    "script": LinkKind.SCRIPT,
+    "font": LinkKind.FONT,
+}
 """What the attribute `as` of a preloaded file says."""
 
 

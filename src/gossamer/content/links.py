@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -11,7 +10,8 @@ import msgspec
 from gossamer.content.link_header import header_links, kind_of_relation
 from gossamer.model import Headers, Url
 from gossamer.model.names import LinkKind
-from gossamer.urls import MAX_URL_LENGTH, resolve, resolve_plain
+from gossamer.urls import MAX_URL_LENGTH, resolve
+from gossamer.urls.normalise import resolve_plain
 
 MAX_REDIRECT_S: Final = 5
 """A page that gives way so soon is not there to be read: it is a redirect. Pages that tell people
@@ -28,7 +28,7 @@ MAX_CACHED_URL_LENGTH: Final = 500
 """Hardly any URL is longer, and a hostile base would fill the memory."""
 
 _UNKNOWN: Final = Url("")
-_NOWHERE: Final[Mapping[str, Url | None]] = MappingProxyType({})
+_NOWHERE: Final[Mapping[str, Url | None]] = {}
 
 _MAX_REFRESH_LENGTH: Final = 40_000
 _MAX_DIGITS: Final = 9
@@ -53,21 +53,19 @@ _RELATED: Final = frozenset(
     }
 )
 """What a `link` may lead to."""
-_REFERENCES: Final[Mapping[str, tuple[tuple[str, LinkKind], ...]]] = MappingProxyType(
-    {
-        "frame": (("src", LinkKind.FRAME),),
-        "iframe": (("src", LinkKind.IFRAME),),
-        "img": (("srcset", LinkKind.IMAGE), ("src", LinkKind.IMAGE)),
-        "input": (("src", LinkKind.IMAGE),),
-        "source": (("srcset", LinkKind.IMAGE), ("src", LinkKind.MEDIA)),
-        "audio": (("src", LinkKind.MEDIA),),
-        "video": (("poster", LinkKind.IMAGE), ("src", LinkKind.MEDIA)),
-        "track": (("src", LinkKind.MEDIA),),
-        "embed": (("src", LinkKind.OBJECT),),
-        "object": (("data", LinkKind.OBJECT),),
-        "script": (("src", LinkKind.SCRIPT),),
-    }
-)
+_REFERENCES: Final[Mapping[str, tuple[tuple[str, LinkKind], ...]]] = {
+    "frame": (("src", LinkKind.FRAME),),
+    "iframe": (("src", LinkKind.IFRAME),),
+    "img": (("srcset", LinkKind.IMAGE), ("src", LinkKind.IMAGE)),
+    "input": (("src", LinkKind.IMAGE),),
+    "source": (("srcset", LinkKind.IMAGE), ("src", LinkKind.MEDIA)),
+    "audio": (("src", LinkKind.MEDIA),),
+    "video": (("poster", LinkKind.IMAGE), ("src", LinkKind.MEDIA)),
+    "track": (("src", LinkKind.MEDIA),),
+    "embed": (("src", LinkKind.OBJECT),),
+    "object": (("data", LinkKind.OBJECT),),
+    "script": (("src", LinkKind.SCRIPT),),
+}
 """The attributes of other elements that lead somewhere."""
 
 
@@ -181,7 +179,7 @@ class PageLinks(msgspec.Struct, frozen=True, dict=True):
     leading_to: Mapping[str, Url | None] = {}
     """Where links without their fragments lead; others are left out."""
     before: tuple[PageLink, ...] = ()
-    """Those of the header."""
+    """The links of the Link header."""
     after: tuple[PageLink, ...] = ()
 
     @cached_property

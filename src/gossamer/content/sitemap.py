@@ -165,7 +165,7 @@ class _XmlReader:
         self._entry_name = ""
         self._nesting = 0
         self._entry_at = 0
-        """How deep the entry is nested that is being read; 0: none is."""
+        """The nesting of the entry that is being read; 0: none is."""
         self._fields: dict[str, str] = {}
         self._text: list[str] | None = None
         self._length = 0

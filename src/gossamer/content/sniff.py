@@ -29,7 +29,7 @@ _SNIFFED_BYTES = 1445
 _BINARY_BYTE = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
 
-# Formats whose start could be read as text, and others that are worth knowing; the rest is found by
+# Formats whose start could be read as text, and others that are worth knowing; the rest is kind by
 # its control bytes. The offsets are the MIME Sniffing standard's.
 _STARTS = {
     ContentKind.IMAGE: (
@@ -129,15 +129,15 @@ def _html_or_format(content_type: ContentType, head: bytes) -> ContentKind:
 
     A stray NUL occurs in real pages; with more than one in ten bytes it is not a page.
     """
-    if (found := _format_of(head)) is not None:
-        return found
+    if (kind := _format_of(head)) is not None:
+        return kind
     is_page = _is_wide_text(content_type, head) or head.count(0) * 10 <= len(head)
     return ContentKind.HTML if is_page else ContentKind.OTHER
 
 
 def _text_or_format(content_type: ContentType, head: bytes) -> ContentKind:
-    if (found := _format_of(head)) is not None:
-        return found
+    if (kind := _format_of(head)) is not None:
+        return kind
     is_text = _is_wide_text(content_type, head) or not _BINARY_BYTE.search(head)
     return ContentKind.TEXT if is_text else ContentKind.OTHER
 

@@ -150,8 +150,8 @@ def _listed(module: ModulesLike) -> list[ModuleLike | str]:
 
 def _modules(module: ModulesLike, options: CrawlOptions) -> list[Module]:
     named = [name for name in options.module if name != "noop"]
-    listed = _listed(module) or named
-    return [load_module(item) if isinstance(item, str) else as_module(item) for item in listed]
+    chosen = _listed(module) or named
+    return [load_module(item) if isinstance(item, str) else as_module(item) for item in chosen]
 
 
 def crawl_sync(

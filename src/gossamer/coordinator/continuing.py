@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from gossamer.config import OPTIONS, STORED, CrawlOptions, StoreAddress, format_size, load
+from gossamer.config import OPTIONS, CrawlOptions, StoreAddress, load
+from gossamer.config.sources import STORED
 from gossamer.config.store_address import IN_DIRECTORY, OWN_REDIS
+from gossamer.config.values import format_size
 from gossamer.coordinator.plan import Plan, check_given_fields
 from gossamer.model import Outcome, Snapshot
 from gossamer.model.errors import CrawlError, UsageError
@@ -85,19 +87,19 @@ def read_options(note: bytes | None, where: object) -> CrawlOptions | None:
 
 def check_unchanged(options: CrawlOptions, note: bytes) -> None:
     """Refuse to go on with a crawl that was started with different options."""
-    before, mine = msgspec.json.decode(note), msgspec.json.decode(pack_options(options))
+    before, now = msgspec.json.decode(note), msgspec.json.decode(pack_options(options))
     for option in OPTIONS:
         name = option.field
-        if name in FIXED and name in before and before[name] != mine[name]:
+        if name in FIXED and name in before and before[name] != now[name]:
             raise UsageError(
                 f"this crawl was started with different {option.name} "
-                f"({option.show(before[name])} instead of {option.show(mine[name])}): give the "
+                f"({option.show(before[name])} instead of {option.show(now[name])}): give the "
                 "same, name another --dir or --name, or start over with --fresh"
             )
     for name in FIXED_BY_RULES:
         ruled_before, ruled = (
             {pattern: keys[name] for pattern, keys in tables.items() if name in keys}
-            for tables in (before.get("host", {}), mine["host"])
+            for tables in (before.get("host", {}), now["host"])
         )
         if ruled_before != ruled:
             raise UsageError(
@@ -217,7 +219,7 @@ def options_as_stored(crawl: CrawlToContinue, directory: Path | None) -> CrawlOp
 
 def options_to_continue(
     crawl: CrawlToContinue,
-    given: Mapping[str, object],
+    flags: Mapping[str, object],
     environment: Mapping[str, str],
     config: Path | None,
 ) -> CrawlOptions:
@@ -228,7 +230,7 @@ def options_to_continue(
     stored = stored_values(crawl.options)
     if crawl.origin is not None and crawl.origin.is_here:
         stored |= _named_from_here(stored, Path(crawl.origin.folder))
-    loaded = load({**given, **_where(crawl, given)}, environment, config, stored)
+    loaded = load({**flags, **_where(crawl, flags)}, environment, config, stored)
     options = loaded.options
     if options.fresh:
         raise UsageError("--fresh starts a crawl over: use it with 'gossamer crawl'")
@@ -244,7 +246,7 @@ def options_to_continue(
     if loaded.origins["module"] == STORED:
         _check_files(options.module)
     _check_secrets(options, crawl.origin)
-    check_given_fields(given, options)
+    check_given_fields(flags, options)
     return options
 
 
@@ -298,12 +300,12 @@ def module_changes(
         )
 
 
-def _where(crawl: CrawlToContinue, given: Mapping[str, object]) -> dict[str, object]:
+def _where(crawl: CrawlToContinue, flags: Mapping[str, object]) -> dict[str, object]:
     """Return where the crawl is, and its results: as given, beside the state, or where they were.
 
     It is not one of its options: each process has its own.
     """
-    results = given.get("dir")
+    results = flags.get("dir")
     if results is None and crawl.address in {IN_DIRECTORY, OWN_REDIS}:
         results = crawl.directory
     elif results is None and crawl.origin is not None and crawl.origin.is_here:

@@ -64,8 +64,12 @@ class Crawl:
         dns: NameTable | None = None,
         module_limit_s: float = TIME_LIMIT_S,
         clock: Callable[[], float] | None = None,
+        to_retry: RetryRequest | None = None,
     ) -> None:
-        """Prepare; without a launcher the workers are tasks of this process."""
+        """Prepare; without a launcher the workers are tasks of this process.
+
+        `to_retry` are failed URLs that are tried again before the crawl goes on.
+        """
         if plan.options.workers != 0:  # a missing secret is reported before anything starts
             request_rules(plan.options, os.environ)
         self._plan = plan
@@ -85,22 +89,13 @@ class Crawl:
         self._has_opened = False
         self._is_time_over = False
         self._reports: list[ModuleReport] = []
-        self._to_retry: RetryRequest | None = None
+        self._to_retry = to_retry
         self._wishes = OutputWishes.of(
             plan.options,
             plan.name,
             [module.name for module in modules],
             is_of_records=any(module.extracts for module in modules),
         )
-
-    def retry(self, request: RetryRequest) -> None:
-        """Let failed URLs be tried again, before `run` goes on with the crawl."""
-        self._to_retry = request
-
-    def __repr__(self) -> str:
-        seeds = [*self._plan.seeds, *self._plan.sitemaps, *self._plan.options.seed_files]
-        more = f" and {len(seeds) - 1:,} more" if len(seeds) > 1 else ""
-        return f"<Crawl {self._plan.name!r} from {seeds[0]}{more}>"
 
     def stop(self) -> None:
         """End the crawl when what is in progress is finished."""
@@ -349,10 +344,10 @@ class CrawlModules:
         here = [module for module in modules if module.in_coordinator or all_here]
         self.in_workers = [module for module in modules if module not in here]
         self.runner = ModuleRunner(here, time_limit_s=time_limit_s)
-        """Those of this process."""
+        """The modules that run in this process."""
         self._elsewhere = ModuleRunner(self.in_workers)
         self.served = ServedModules(self.runner) if here else None
-        """Those of this process as worker processes reach them; None: there are none."""
+        """The same modules, as worker processes call them; None: there are none."""
         self.hooks_here: Hooks | None = self.runner.hooks if here else None
 
     async def open(self, crawl: OpenedCrawl, *, has_begun: bool) -> None:
@@ -418,5 +413,5 @@ async def _retry_failed(
         retried += answer.urls
         next_id = answer.next_id or 0
         await store.commit()
-    some = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
-    observer.say("info", f"{some} to try again")
+    urls = f"{retried:,} failed URL{'' if retried == 1 else 's'}"
+    observer.say("info", f"{urls} to try again")

@@ -157,17 +157,12 @@ class MemoryCrawl:
 
 
 class ClassicPlan(msgspec.Struct, frozen=True):
-    """What to crawl."""
+    """What the classic crawler crawls, and how."""
 
     seed: Url
     prefix: Url
     """Only URLs that begin with it are internal."""
     max_depth: int
-
-
-class ClassicSettings(msgspec.Struct, frozen=True):
-    """How to crawl."""
-
     addresses: AddressPolicy = AddressPolicy()
     """Which private addresses may be contacted."""
     contact: str = ""
@@ -186,17 +181,12 @@ class ClassicCrawl:
     """
 
     def __init__(
-        self,
-        plan: ClassicPlan,
-        settings: ClassicSettings,
-        pages: PageDirectory,
-        watch: Callable[[Event], None],
+        self, plan: ClassicPlan, pages: PageDirectory, watch: Callable[[Event], None]
     ) -> None:
         self._plan = plan
-        self._settings = settings
         self._pages = pages
         self._watch = watch
-        self._crawl = MemoryCrawl(plan.max_depth, settings.delay_s)
+        self._crawl = MemoryCrawl(plan.max_depth, plan.delay_s)
 
     @property
     def outcomes(self) -> Counter[Outcome]:
@@ -212,9 +202,9 @@ class ClassicCrawl:
 
     async def run(self) -> None:
         """Crawl to the end; CrawlError if the seed yields no page or a file cannot be written."""
-        plan, settings = self._plan, self._settings
+        plan = self._plan
         options = FetchOptions(
-            user_agent=user_agent(settings.contact or None),
+            user_agent=user_agent(plan.contact or None),
             max_body_bytes=SAFETY_LIMIT_BYTES,
             total_timeout_s=60.0,
             connections=1,
@@ -222,10 +212,9 @@ class ClassicCrawl:
         link_filter = LinkFilter(
             Scope.for_prefix(plan.prefix), str, spelling=merge_slashes, comparing=str
         )
-        async with Client(options, settings.addresses, settings.dns) as client:
-            context = self._crawl.context(
-                client, link_filter, ClassicSaver(self._pages, self._watch)
-            )
+        async with Client(options, plan.addresses, plan.dns) as client:
+            saver = ClassicSaver(self._pages, self._watch)
+            context = self._crawl.context(client, link_filter, saver)
             context = msgspec.structs.replace(context, watch=self._watch)
             await self._crawl.run(plan.seed, context)
         # Every later URL was found on a saved page: no page at all means that the seed had none.

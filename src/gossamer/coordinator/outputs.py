@@ -37,7 +37,7 @@ from gossamer.stores.files import IDENTITY_NAME, CrawlOwner, ResultDirectory, ow
 from gossamer.stores.reader import CrawlReader
 
 MOST_DEATHS: Final = 5
-"""How often in a row the process may die without having made anything durable."""
+"""How often in a row the output process may die without having made anything durable."""
 DROP_EVERY_S: Final = 1.0
 SHOW_EVERY_S: Final = 1.0
 CHECK_BODIES_EVERY_S: Final = 60.0

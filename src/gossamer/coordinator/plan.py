@@ -9,15 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.config import (
-    AutoDelay,
-    CrawlOptions,
-    HostTable,
-    accepted_kinds,
-    keep_seconds,
-    least_delay_s,
-)
+from gossamer.config import CrawlOptions, HostTable, keep_seconds
 from gossamer.config.host_rules import shown_table
+from gossamer.config.options import accepted_kinds
+from gossamer.config.values import AutoDelay, least_delay_s
 from gossamer.content.markers import Markers
 from gossamer.content.page_parser import ParseRules
 from gossamer.download.request_rules import HostSettings, RequestRules
@@ -33,16 +28,9 @@ from gossamer.policy import AddressPolicy
 from gossamer.policy.content_kinds import kinds_to_follow
 from gossamer.policy.size_limits import most_received
 from gossamer.stores.directory import name_for, name_for_file
-from gossamer.urls import (
-    Domains,
-    HostScopeFinder,
-    Scope,
-    ScopeKind,
-    SeedKeys,
-    host_key,
-    parse_seed,
-    with_host_scopes,
-)
+from gossamer.urls import Domains, Scope, ScopeKind, host_key, parse_seed
+from gossamer.urls.scope import HostScopeFinder, with_host_scopes
+from gossamer.urls.seeds import SeedKeys
 
 if TYPE_CHECKING:
     from gossamer.download.options import FetchOptions
@@ -296,12 +284,12 @@ def _check_connections(options: CrawlOptions, table: HostTable) -> None:
             )
 
 
-def check_given_fields(given: Mapping[str, object], options: CrawlOptions) -> None:
+def check_given_fields(flags: Mapping[str, object], options: CrawlOptions) -> None:
     """Refuse fields that were given to a crawl without a table.
 
     Those that are stored with it, or set for all crawls of a file, are there for when it has one.
     """
-    if given.get("fields"):
+    if flags.get("fields"):
         check_fields(options.fields, options.output)
 
 

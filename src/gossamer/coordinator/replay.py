@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import msgspec
@@ -55,13 +55,11 @@ class Replay:
         observer: Observer,
         *,
         from_start: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._plan = plan
         self._modules = modules
         self._observer = observer
         self._from_start = from_start
-        self._clock = clock
         self._stopped = False
 
     def stop(self) -> None:
@@ -92,7 +90,7 @@ class Replay:
         self, module: Module, reader: CrawlReader, crawl: LockedRows, renewing: "asyncio.Task[None]"
     ) -> ReplayReport:
         """Show a module the pages that it has not been shown, while the crawl is kept for us."""
-        plan, counts, started = self._plan, await reader.counts(), self._clock()
+        plan, counts, started = self._plan, await reader.counts(), time.monotonic()
         name = absolute_name(module.name, working_directory())
         note = f"replay:{name}"
         progress = ReplayProgress(crawl=counts.started_at or 0.0)
@@ -130,8 +128,8 @@ class Replay:
                 await asyncio.sleep(0)  # signals are heard only in between
                 if renewing.done():
                     renewing.result()  # why the crawl is lost
-                if self._clock() >= show_at:
-                    show_at = self._clock() + SHOW_EVERY_S
+                if time.monotonic() >= show_at:
+                    show_at = time.monotonic() + SHOW_EVERY_S
                     message = f"{module.name} has seen page {record.id:,} of {counts.pages:,}"
                     self._observer.say("info", message)
         finally:
@@ -142,7 +140,7 @@ class Replay:
             pages=counts.pages,
             shown=shown,
             expired=expired,
-            elapsed_s=self._clock() - started,
+            elapsed_s=time.monotonic() - started,
             stopped=self._stopped,
         )
 
@@ -164,7 +162,7 @@ class ReplayProgress(msgspec.Struct, frozen=True, kw_only=True):
     crawl: float
     """When the crawl began: one that was started over is shown from its start."""
     last: int = 0
-    """The largest number of a page that was its turn."""
+    """The largest number of a page that had its turn."""
     gaps: tuple[int, ...] = ()
     """The smaller numbers that no page had: a crawl that goes on gives them to its next pages."""
 

@@ -71,7 +71,7 @@ class WatchedScorer:
         self._say = say
         self._is_said = False
         self._noted = scorer.unranked
-        """How many of its unranked URLs the note counts."""
+        """How many unranked URLs of this process the note counts."""
         self._before: int | None = None
         """How many the note counted when it was first read."""
 

@@ -24,7 +24,9 @@ from gossamer.frontier.hosts import depth_limit
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
 from gossamer.stores.rows import decode_metadata
-from gossamer.urls import Domains, SeedKeyCollector, SeedLine, parse_seed_line, scope_key
+from gossamer.urls import Domains
+from gossamer.urls.scope import scope_key
+from gossamer.urls.seeds import SeedKeyCollector, SeedLine, parse_seed_line
 from gossamer.worker.link_filter import LinkFilter
 
 T = TypeVar("T")
@@ -68,7 +70,7 @@ class FileProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeedProgress(msgspec.Struct, kw_only=True):
-    """How far all of them were read."""
+    """How far all files of seeds were read."""
 
     files: list[FileProgress]
     first: list[Url] = []
@@ -103,7 +105,7 @@ class SeedFiles:
         self._names = plan.options.seed_files
         self._kinds = kinds_of_scope(plan.options)
         self._copies: dict[str, BinaryIO] = {}
-        """Of pipes that are needed twice: for the scope, and for the seeds."""
+        """Copies of pipes that are read twice: for the scope, and for the seeds."""
         self._link_filter = LinkFilter(plan.scope, plan.domain_of)
         self._host_limits = host_limits(plan.options)
         self._bad = 0
@@ -186,7 +188,7 @@ class SeedFiles:
             await self._save(progress, index, now)
             on_added()
         is_last = index == len(self._names) - 1
-        if is_last and not (self._plan.seeds or any(one.seeds for one in progress.files)):
+        if is_last and not (self._plan.seeds or any(file.seeds for file in progress.files)):
             # The next time the files may be others: they are read from their beginning then.
             await self._save(self._unread(), index, FileProgress(name=now.name))
             raise self._no_seed()

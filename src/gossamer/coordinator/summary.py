@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from types import MappingProxyType
 
 import msgspec
 
@@ -25,7 +24,7 @@ SEEDS_AT_ONCE = 500
 FETCHED = frozenset({Outcome.FETCHED, Outcome.DUPLICATE, Outcome.SIMILAR, Outcome.SITEMAP})
 """The outcomes of a URL whose page was had, even if it repeats another."""
 URLS_READ = 10_000
-"""Among how many URLs such hosts are looked for: the first that were found, of however many."""
+"""How many URLs are searched for hosts that were given up, in the order of discovery."""
 
 
 class FailedSeed(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +32,7 @@ class FailedSeed(msgspec.Struct, frozen=True, kw_only=True):
 
     url: Url
     outcome: Outcome
-    """That of the URL to which it redirects, if it does."""
+    """Its outcome, or that of the URL to which it redirects."""
     reason: str
     """What went wrong, and what helps, in words."""
 
@@ -100,8 +99,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the command exits with: 0 if the crawl did what was asked for."""
-        return exit_code(self.ended_by, self.seeds, self.modules)
+        """What the command exits with: of several reasons, the one that explains the others."""
+        if self.ended_by == "interrupted":
+            return ExitCode.INTERRUPTED
+        if self.seeds.none_fetched:
+            return ExitCode.NO_SEED
+        has_failed = any(module.failure for module in self.modules)
+        return ExitCode.MODULE_FAILED if has_failed else ExitCode.DONE
 
     @property
     def new_pages(self) -> int:
@@ -111,17 +115,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         pages, size = self.snapshot.pages, self.snapshot.bytes
         return f"<Summary {self.ended_by!r}: {pages:,} pages, {size:,} bytes in {self.directory!r}>"
-
-
-def exit_code(ended_by: str, seeds: SeedReport, modules: Iterable[ModuleReport]) -> ExitCode:
-    """Return the exit code of a crawl: of several reasons, the one that explains the others."""
-    if ended_by == "interrupted":
-        return ExitCode.INTERRUPTED
-    if seeds.none_fetched:
-        return ExitCode.NO_SEED
-    if any(module.failure for module in modules):
-        return ExitCode.MODULE_FAILED
-    return ExitCode.DONE
 
 
 # -- reading it from the store -------------------------------------------------------------------
@@ -193,7 +186,7 @@ def why_no_page(seed: Url, last: UrlRecord) -> str:
 
 
 def what_went_wrong(seed: Url, last: UrlRecord) -> str:
-    """Return the same about one of several seeds, with the option that helps."""
+    """Return what went wrong with one of several seeds, and the option that helps."""
     outcome, where, what = _failure(seed, last)
     return f"{where and f'{where}: '}{what}; {HELPFUL_OPTIONS.get(outcome) or ADVICE[outcome]}"
 
@@ -207,52 +200,48 @@ def _failure(seed: Url, last: UrlRecord) -> tuple[Outcome, str, str]:
     return outcome, where, last.detail or outcome.replace("_", " ")
 
 
-ADVICE: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.NOT_FOUND: "check the path",
-        Outcome.GONE: "begin at another page",
-        Outcome.CLIENT_ERROR: "the page may need a login; begin at another",
-        Outcome.SERVER_ERROR: "try again later",
-        Outcome.RATE_LIMITED: "try again later",
-        Outcome.ROBOTS_DENIED: "begin at a page that the site lets crawlers have",
-        Outcome.ROBOTS_UNREACHABLE: "nothing may be fetched until it answers: try again later",
-        Outcome.OUT_OF_SCOPE: "begin at the page it leads to, or widen the scope",
-        Outcome.UNWANTED_TYPE: "begin at an HTML page",
-        Outcome.SITEMAP: "begin at a page that it lists",
-        Outcome.NOT_SITEMAP: "check what --sitemaps names, or begin at a page",
-        Outcome.TOO_LARGE: "begin at a smaller page",
-        Outcome.TIMED_OUT: "check the address, or try again later",
-        Outcome.DNS_FAILED: "check the spelling of the host name and the network",
-        Outcome.CONNECTION_FAILED: "check the host, the port and that the server is running",
-        Outcome.TLS_FAILED: "check the server's certificate",
-        Outcome.BAD_HTTP: "check that the port speaks HTTP",
-        Outcome.BAD_REDIRECT: "begin at another page",
-        Outcome.DUPLICATE: "begin at another page",
-        Outcome.SIMILAR: "begin at another page",
-        Outcome.GAVE_UP: "try again later",
-        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or the budget in the rules for the host",
-        Outcome.TRAP: "begin at another page, or crawl with --traps off",
-        Outcome.ADDRESS_REFUSED: (
-            "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
-        ),
-    }
-)
+ADVICE: Mapping[Outcome, str] = {
+    Outcome.NOT_FOUND: "check the path",
+    Outcome.GONE: "begin at another page",
+    Outcome.CLIENT_ERROR: "the page may need a login; begin at another",
+    Outcome.SERVER_ERROR: "try again later",
+    Outcome.RATE_LIMITED: "try again later",
+    Outcome.ROBOTS_DENIED: "begin at a page that the site lets crawlers have",
+    Outcome.ROBOTS_UNREACHABLE: "nothing may be fetched until it answers: try again later",
+    Outcome.OUT_OF_SCOPE: "begin at the page it leads to, or widen the scope",
+    Outcome.UNWANTED_TYPE: "begin at an HTML page",
+    Outcome.SITEMAP: "begin at a page that it lists",
+    Outcome.NOT_SITEMAP: "check what --sitemaps names, or begin at a page",
+    Outcome.TOO_LARGE: "begin at a smaller page",
+    Outcome.TIMED_OUT: "check the address, or try again later",
+    Outcome.DNS_FAILED: "check the spelling of the host name and the network",
+    Outcome.CONNECTION_FAILED: "check the host, the port and that the server is running",
+    Outcome.TLS_FAILED: "check the server's certificate",
+    Outcome.BAD_HTTP: "check that the port speaks HTTP",
+    Outcome.BAD_REDIRECT: "begin at another page",
+    Outcome.DUPLICATE: "begin at another page",
+    Outcome.SIMILAR: "begin at another page",
+    Outcome.GAVE_UP: "try again later",
+    Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or the budget in the rules for the host",
+    Outcome.TRAP: "begin at another page, or crawl with --traps off",
+    Outcome.ADDRESS_REFUSED: (
+        "if the host is yours, allow its address with --allow-network or GOSSAMER_ALLOW_NETWORK"
+    ),
+}
 """One piece of advice for every way the first page can fail."""
-HELPFUL_OPTIONS: Mapping[Outcome, str] = MappingProxyType(
-    {
-        Outcome.TOO_LARGE: "raise --max-page-bytes, or --max-file-bytes for files",
-        Outcome.TIMED_OUT: "raise --timeout, or try again later",
-        Outcome.RATE_LIMITED: "raise --delay, or try again later",
-        Outcome.SERVER_ERROR: "try again later, with a longer --delay if it is overloaded",
-        Outcome.ROBOTS_DENIED: "if the host is yours, --ignore-robots HOST",
-        Outcome.ROBOTS_UNREACHABLE: "try again later; if the host is yours, --ignore-robots HOST",
-        Outcome.ADDRESS_REFUSED: "if the host is yours, --allow-network ADDRESS",
-        Outcome.OUT_OF_SCOPE: "widen --scope, or give the target as a seed",
-        Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or max-pages and max-bytes in the "
-        "rules for the host, then gossamer retry",
-        Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
-        Outcome.GAVE_UP: "gossamer retry asks again",
-        Outcome.UNWANTED_TYPE: "--accept keeps other types, and --exclude spares the requests",
-    }
-)
+HELPFUL_OPTIONS: Mapping[Outcome, str] = {
+    Outcome.TOO_LARGE: "raise --max-page-bytes, or --max-file-bytes for files",
+    Outcome.TIMED_OUT: "raise --timeout, or try again later",
+    Outcome.RATE_LIMITED: "raise --delay, or try again later",
+    Outcome.SERVER_ERROR: "try again later, with a longer --delay if it is overloaded",
+    Outcome.ROBOTS_DENIED: "if the host is yours, --ignore-robots HOST",
+    Outcome.ROBOTS_UNREACHABLE: "try again later; if the host is yours, --ignore-robots HOST",
+    Outcome.ADDRESS_REFUSED: "if the host is yours, --allow-network ADDRESS",
+    Outcome.OUT_OF_SCOPE: "widen --scope, or give the target as a seed",
+    Outcome.HOST_OVER_BUDGET: "raise --max-host-pages, or max-pages and max-bytes in the "
+    "rules for the host, then gossamer retry",
+    Outcome.TRAP: "if they are wanted, --traps off, then gossamer retry",
+    Outcome.GAVE_UP: "gossamer retry asks again",
+    Outcome.UNWANTED_TYPE: "--accept keeps other types, and --exclude spares the requests",
+}
 """The option of a crawl that helps, for the outcomes that depend on one."""

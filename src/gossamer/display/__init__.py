@@ -7,15 +7,8 @@ JSON object per line (`jsonlog`); `summary` is the end of each. Numbers are form
 crawl, not even a reader that goes away (`outlet`).
 """
 
-from gossamer.display.lines import DisplayOptions, open_observer, progress_line
+from gossamer.display.lines import open_observer, progress_line
 from gossamer.display.outlet import Outlet, printable
 from gossamer.display.summary import summary_text
 
-__all__ = [
-    "DisplayOptions",
-    "Outlet",
-    "open_observer",
-    "printable",
-    "progress_line",
-    "summary_text",
-]
+__all__ = ["Outlet", "open_observer", "printable", "progress_line", "summary_text"]

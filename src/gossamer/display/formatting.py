@@ -48,11 +48,11 @@ def span(seconds: float) -> str:
     """Return 0s, 45ms, 4.2s, 27s, 1m 05s, 2h 03m or 3d 04h."""
     if not math.isfinite(seconds):
         return "-"
-    if seconds < 9.95:
-        return _short_span(max(0.0, seconds))
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f}ms" if seconds >= 0.0005 else "0s"
     whole = round(seconds)
     if whole < 60:
-        return f"{whole}s"
+        return f"{seconds:.1f}s" if seconds < 9.95 else f"{whole}s"
     if whole < _HOUR_S:
         return f"{whole // 60}m {whole % 60:02d}s"
     if whole < _DAY_S:
@@ -66,12 +66,6 @@ def moment(seconds: float) -> str:
         return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except (OverflowError, ValueError, OSError):
         return f"{seconds}"
-
-
-def _short_span(seconds: float) -> str:
-    if seconds < 0.0005:
-        return "0s"
-    return f"{seconds * 1000:.0f}ms" if seconds < 0.9995 else f"{seconds:.1f}s"
 
 
 def _digits(value: float) -> str:

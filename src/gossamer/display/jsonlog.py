@@ -24,7 +24,6 @@ from gossamer.display.outlet import Outlet, RateLimit
 from gossamer.display.summary import summary_record, trouble
 from gossamer.model import Event, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
-from gossamer.views.status import worker_entries
 
 INTERVAL_S = 5.0
 # Text of unknown origin is cut, as everywhere; a URL is never longer than this.
@@ -38,16 +37,12 @@ class JsonLog:
     """An observer that writes JSON lines from a level on; steps have the level `debug`."""
 
     def __init__(
-        self,
-        outlet: Outlet,
-        clock: Callable[[], float],
-        least: LogLevel = "info",
-        interval_s: float = INTERVAL_S,
+        self, outlet: Outlet, clock: Callable[[], float], least: LogLevel = "info"
     ) -> None:
         self._outlet = outlet
         self._clock = clock
         self._least = least
-        self._rate_limit = RateLimit(1, interval_s)
+        self._rate_limit = RateLimit(1, INTERVAL_S)
 
     @property
     def wants_events(self) -> bool:
@@ -68,8 +63,8 @@ class JsonLog:
         """Write the counters and the workers, if it is time and the stream is ready."""
         self._outlet.flush()
         if self._rate_limit.due(snapshot.elapsed_s) and self._outlet.ready():
-            working = msgspec.to_builtins(worker_entries(workers))
-            self._write("info", "progress", {**msgspec.to_builtins(snapshot), "workers": working})
+            working = {"workers": msgspec.to_builtins(workers)}
+            self._write("info", "progress", msgspec.to_builtins(snapshot) | working)
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
         """Write a message."""

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
-import msgspec
-
 from gossamer.config import LogFormat
 from gossamer.coordinator.observer import Level, Observer
 from gossamer.coordinator.processes.worker_channel import logging_to
@@ -20,7 +18,6 @@ from gossamer.display.status import status_line, waits_for
 from gossamer.display.summary import summary_text, trouble
 from gossamer.model import Event, EventKind, Outcome, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
-from gossamer.views.status import worker_entries
 
 MAX_INDENT = 40
 """The limit of the indentation: the depth of a spider trap has none."""
@@ -110,7 +107,7 @@ class PlainLines:
         """Write the state of the crawl, if it is time and the stream is ready."""
         self._flush_events()
         if self._rate_limit.due(snapshot.elapsed_s) and self._error.ready():
-            why = waits_for(snapshot, hosts, worker_entries(workers))
+            why = waits_for(snapshot, hosts, workers)
             self._error.line("  ".join(filter(None, [status_line(snapshot), why])))
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
@@ -146,30 +143,28 @@ class ErrorsOnly(PlainLines):
             super().say("error", line)
 
 
-class DisplayOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of the display."""
-
-    log_format: LogFormat = "text"
-    verbose: bool = False
-    quiet: bool = False
-
-
 @contextmanager
 def open_observer(
-    options: DisplayOptions, out: TextIO | None, err: TextIO | None, environment: Mapping[str, str]
+    out: TextIO | None,
+    err: TextIO | None,
+    environment: Mapping[str, str],
+    *,
+    log_format: LogFormat = "text",
+    verbose: bool = False,
+    quiet: bool = False,
 ) -> Iterator[Observer]:
     """Open the observer of a crawl, which also gets all logging."""
     error = Outlet(err)
     with ExitStack() as exits:
         observer: Observer
-        if options.log_format == "json":
+        if log_format == "json":
             from gossamer.display.jsonlog import JsonLog, LogLevel  # noqa: PLC0415 -- json takes time
 
-            level: LogLevel = "error" if options.quiet else "debug" if options.verbose else "info"
+            level: LogLevel = "error" if quiet else "debug" if verbose else "info"
             observer = JsonLog(error, time.time, level)
-        elif options.quiet:
+        elif quiet:
             observer = ErrorsOnly(error)
-        elif options.verbose:
+        elif verbose:
             observer = PlainLines(error, events=Outlet(out))
         elif error.isatty() and environment.get("TERM", "") not in SIMPLE_TERMINALS:
             from gossamer.display.live import LiveDisplay  # noqa: PLC0415 -- rich takes time to load

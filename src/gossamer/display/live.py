@@ -29,7 +29,6 @@ from gossamer.display.outlet import Message, Messages, Outlet, RateLimit, printa
 from gossamer.display.summary import summary_text
 from gossamer.model import Event, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
-from gossamer.views.status import WorkerEntry, worker_entries
 
 MAX_FRAMES_PER_S = 4
 MAX_HELD = 65_536
@@ -86,7 +85,7 @@ class LiveDisplay:
         )
         self._rate_limit = RateLimit(MAX_FRAMES_PER_S, 1.0)
         self._messages = Messages()
-        self._state: tuple[Snapshot, Sequence[HostView], Sequence[WorkerEntry]] | None = None
+        self._state: tuple[Snapshot, Sequence[HostView], Sequence[WorkerView]] | None = None
         self._machine = socket.gethostname()
         self._held = HeldOutput()
         self._lock = threading.RLock()
@@ -113,7 +112,7 @@ class LiveDisplay:
     ) -> None:
         """Show the state of the crawl."""
         with self._lock:
-            self._state = (snapshot, hosts, worker_entries(workers))
+            self._state = (snapshot, hosts, workers)
             self._draw_if_due()
 
     def say(self, level: Level, message: str, **fields: str | int | float) -> None:
@@ -163,7 +162,7 @@ class Panel(msgspec.Struct, frozen=True):
 
     snapshot: Snapshot
     hosts: Sequence[HostView]
-    workers: Sequence[WorkerEntry]
+    workers: Sequence[WorkerView]
     messages: Sequence[Message]
     machine: str = ""
     """The machine of the reader: that of a worker is shown if it is another one."""

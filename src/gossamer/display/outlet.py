@@ -50,7 +50,7 @@ class Outlet:
         # In a process that was started without standard error, sys.stderr is None.
         self._stream = stream
         self.failure: OSError | ValueError | None = None
-        """Why nothing is written any more."""
+        """The error after which nothing is written any more."""
 
     @property
     def encoding(self) -> str:

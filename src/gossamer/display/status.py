@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from gossamer.display.formatting import count, counted, rate, size, span, visited
 from gossamer.display.outlet import printable
 from gossamer.model import Outcome, Snapshot
-from gossamer.stores.reading import HostView
-from gossamer.views.status import WorkerEntry
+from gossamer.stores.reading import HostView, WorkerView
 
 LEAST_URLS = 3
 """With fewer that are finished nobody can say how long one takes."""
@@ -50,7 +49,7 @@ def about(seconds: float) -> str:
     return f"{round(seconds / _DAY_S):,} days"
 
 
-def standstill(resting_s: float, workers: Sequence[WorkerEntry]) -> str | None:
+def standstill(resting_s: float, workers: Sequence[WorkerView]) -> str | None:
     """Return in words who waits for what, and for how long; None if nobody does."""
     if resting_s > 0:
         return f"waiting {_seconds(resting_s)}: the store was restarted, and hosts rest after that"
@@ -69,7 +68,7 @@ def standstill(resting_s: float, workers: Sequence[WorkerEntry]) -> str | None:
 
 
 def waits_for(
-    snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerEntry]
+    snapshot: Snapshot, hosts: Sequence[HostView], workers: Sequence[WorkerView]
 ) -> str | None:
     """Return in words what the whole crawl waits for; None if it works."""
     return standstill(snapshot.resting_s, workers) or _resting_words(snapshot, hosts)
@@ -90,7 +89,7 @@ def _seconds(left_s: float) -> str:
     return f"{max(1, round(left_s))}s" if left_s < _MINUTE_S else span(left_s)
 
 
-def at_work(workers: Sequence[WorkerEntry]) -> list[str]:
+def at_work(workers: Sequence[WorkerView]) -> list[str]:
     """Return how many workers there are and their memory, in words; nothing if there is none."""
     if not workers:
         return []
@@ -99,8 +98,8 @@ def at_work(workers: Sequence[WorkerEntry]) -> list[str]:
 
 
 def first_workers(
-    workers: Sequence[WorkerEntry], lines: int
-) -> tuple[Sequence[WorkerEntry], str | None]:
+    workers: Sequence[WorkerView], lines: int
+) -> tuple[Sequence[WorkerView], str | None]:
     """Return as many workers as fit into this many lines, and a last line about the others."""
     if len(workers) <= lines:
         return workers, None
@@ -108,7 +107,7 @@ def first_workers(
     return shown, f"… and {count(len(workers) - len(shown))} more"
 
 
-def worker_cells(worker: WorkerEntry) -> list[str]:
+def worker_cells(worker: WorkerView) -> list[str]:
     """Return the columns of a worker, in the order of the heading; `-`: not known yet."""
     busy = "-" if worker.busy is None or not math.isfinite(worker.busy) else f"{worker.busy:.0%}"
     return [
@@ -121,12 +120,12 @@ def worker_cells(worker: WorkerEntry) -> list[str]:
     ]
 
 
-def is_silent(worker: WorkerEntry) -> bool:
+def is_silent(worker: WorkerView) -> bool:
     """Return whether the last sign of life is so old that people should know."""
     return worker.silent_s > SILENT_S
 
 
-def worker_remark(worker: WorkerEntry, here: str) -> str:
+def worker_remark(worker: WorkerView, here: str) -> str:
     """Return what is special about a worker, seen from a machine; empty: nothing."""
     # A narrow display cuts what comes last.
     silent = f"silent for {span(worker.silent_s)}" if is_silent(worker) else ""

@@ -1,11 +1,11 @@
 """The summary at the end of a crawl: as text for people, as a record for programs."""
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from gossamer.config import format_size
+from gossamer.config.values import format_size
 from gossamer.coordinator.summary import HELPFUL_OPTIONS, GivenUpHost, SeedReport, Summary
 from gossamer.display.formatting import count, counted, moment, rate, size, span, visited
 from gossamer.display.outlet import printable
@@ -126,12 +126,8 @@ def _causes(causes: Sequence[CauseCount], urls: int) -> str:
 def summary_record(summary: Summary) -> dict[str, object]:
     """Return the summary for programs, with the end of the crawl as a code and in words."""
     record = msgspec.to_builtins(summary)
-    more = {
-        "ended": ending(summary),
-        "exit_code": int(summary.exit_code),
-        "new_pages": summary.new_pages,
-    }
-    record = record.pop("snapshot") | record | more
+    more = {"ended": ending(summary), "exit_code": int(summary.exit_code)}
+    record = record.pop("snapshot") | record | more | {"new_pages": summary.new_pages}
     return {name: value for name, value in record.items() if name not in LEFT_OUT}
 
 
@@ -172,14 +168,11 @@ def ending(summary: Summary) -> str:
 
 def trouble(summary: Summary) -> list[str]:
     """Return what went so wrong that the exit code says it, one line each."""
-    match summary.exit_code:
-        case ExitCode.NO_SEED:
-            failed = [f"{seed.url}: {seed.reason}" for seed in summary.seeds.failed[:SEEDS_SHOWN]]
-            return [NO_SEED, *failed]
-        case ExitCode.MODULE_FAILED:
-            return module_failures(summary.modules)
-        case _:
-            return []
+    if summary.exit_code is ExitCode.NO_SEED:
+        failed = [f"{seed.url}: {seed.reason}" for seed in summary.seeds.failed[:SEEDS_SHOWN]]
+        return [NO_SEED, *failed]
+    is_of_modules = summary.exit_code is ExitCode.MODULE_FAILED
+    return module_failures(summary.modules) if is_of_modules else []
 
 
 def module_failures(modules: Sequence[ModuleReport]) -> list[str]:
@@ -208,14 +201,12 @@ def _headline(summary: Summary) -> str:
 
 def _subjects(summary: Summary, width: int) -> Iterator[tuple[str, Sequence[str]]]:
     last = summary.snapshot
-    seeds = seed_reasons(summary.seeds)
-    yield "Seeds", [line for words in seeds for line in _hanging(words, width)]
+    yield "Seeds", _all_hanging(seed_reasons(summary.seeds), width)
     yield "Sitemaps", _wrapped(sitemap_words(last.listed, last.outcomes), width)
     yield "Left out", _wrapped(left_out_words(last.over_host_urls), width)
     outcomes = outcome_reasons(last.outcomes, last.causes, summary.max_page_bytes)
     yield "Outcomes", _columns(outcomes, width)
-    hosts = given_up_words(summary.given_up)
-    yield "Given up", [line for words in hosts for line in _hanging(words, width)]
+    yield "Given up", _all_hanging(given_up_words(summary.given_up), width)
     slowest = [(span(host.mean_ms / 1000), _host(host)) for host in summary.slowest_hosts]
     yield "Slowest hosts", _columns(slowest, width)
     seen = "visit" if summary.snapshot.visits > summary.snapshot.pages else "page"
@@ -248,6 +239,10 @@ def _columns(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
         for count, words in rows
         for number, line in enumerate(_hanging(words, width - column))
     ]
+
+
+def _all_hanging(sentences: Iterable[str], width: int) -> list[str]:
+    return [line for words in sentences for line in _hanging(words, width)]
 
 
 def _hanging(words: str, width: int) -> list[str]:

@@ -31,7 +31,7 @@ from gossamer.model import Url
 from gossamer.urls import authority
 
 MAX_ORIGINS: Final = 10_000
-"""Of how many origins it is remembered which settings they have."""
+"""How many origins have their settings remembered."""
 
 KEPT_CONNECTIONS: Final = 500
 """How many connections are kept, if the system allows: a host that rests is asked again over the

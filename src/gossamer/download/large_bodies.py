@@ -19,7 +19,7 @@ LARGE_BYTES: Final = 1_000_000
 
 
 class LargeBodies:
-    """Those of the bodies of a client that may be large, and those that wait to be."""
+    """The bodies of a client that are large, and those that wait to become large."""
 
     def __init__(self, largest: int, max_held: int) -> None:
         self._free = max(1, max_held // max(largest, 1))

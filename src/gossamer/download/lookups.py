@@ -50,7 +50,7 @@ class HostVerdict(msgspec.Struct, frozen=True):
     refusal: tuple[Cause, str] | None = None
     """Why it may not be asked for."""
     addresses: tuple[str, ...] = ()
-    """Those that were judged, if it is a name."""
+    """The addresses that were judged, if the host is a name."""
 
 
 class HostFinder:

@@ -41,9 +41,9 @@ class HostSetting(msgspec.Struct, frozen=True, kw_only=True):
     key: Option
     value: Any
     pattern: HostPattern | None = None
-    """Of the rule that it comes from."""
+    """The pattern of the rule that it comes from."""
     option: Option | None = None
-    """That it comes from, if no rule says anything."""
+    """The option that it comes from, if no rule has the key."""
     withheld: HostPattern | Option | None = None
     """A rule, or an option, that has a value for other origins and not for this one."""
 
@@ -90,10 +90,6 @@ class HostSettings:
             option, value = None, () if isinstance(value, tuple) else None
         return HostSetting(key=key, value=value, option=option, withheld=withheld)
 
-    def values(self, url: Url) -> dict[str, Any]:
-        """Return the values of all keys, by field, as they apply to the URL's origin."""
-        return {setting.key.field: setting.value for setting in self.explain(url)}
-
     def sources(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Return who may name a secret or a file, and its values: the options, and each rule."""
         rules = [(f' of [host."{rule.pattern}"]', rule.values) for rule in self._table.rules]
@@ -109,13 +105,13 @@ class RequestRules:
         self._settings = settings
         self._environment = environment
         self._secrets: dict[str, Secret] = {}
-        """By where they are: `env:VARIABLE`, `file:PATH`."""
+        """The secrets that were read, by where they are: `env:VARIABLE`, `file:PATH`."""
         for where, values in settings.sources():
             self._read(where, values)
 
     def settings_for(self, url: Url) -> RequestSettings:
         """Return how a request for this URL is made."""
-        values = self._settings.values(url)
+        values = {setting.key.field: setting.value for setting in self._settings.explain(url)}
         fields = [split_field(text) for text in values["secret_header"] or ()]
         secret_fields = {name: self._secrets[source] for name, source in fields}
         if (source := values["auth"]) is not None:
@@ -155,24 +151,22 @@ class RequestRules:
     def _secret(self, source: str, what: str) -> Secret:
         """Return what is in `env:VARIABLE` or `file:PATH`; `what` names who wants it."""
         place, _, name = source.partition(":")
-        if place == "env":
-            return from_variable(name, what, self._environment)
-        return from_file(name, what)
+        if place == "file":
+            value, where = read_line(name, what), f"the file {name}"
+        else:
+            value, where = self._environment.get(name, ""), f"the environment variable {name}"
+        if not value.strip():
+            raise UsageError(
+                f"{what} needs {where}, which is not set: secrets are not stored with a crawl, so "
+                "set it for each process that makes requests"
+            )
+        if not value.isprintable():  # nothing can be smuggled into a header with it
+            raise UsageError(f"{where} for {what} must hold one line of printable text")
+        return Secret(value)
 
 
-def from_variable(name: str, what: str, environment: Mapping[str, str]) -> Secret:
-    """Return what is in a variable; `what` names who wants it."""
-    value = environment.get(name, "")
-    if not value.strip():
-        raise UsageError(
-            f"{what} needs the environment variable {name}, which is not set: secrets are not "
-            "stored with a crawl, so set it for each process that makes requests"
-        )
-    return _checked(value, f"the environment variable {name} for {what}")
-
-
-def from_file(path: str, what: str) -> Secret:
-    """Return what is in a file, without the end of its line."""
+def read_line(path: str, what: str) -> str:
+    """Return what is in a file, without the end of its line; `what` names who wants it."""
     try:
         with Path(path).open("rb") as file:
             value = file.read(MAX_SECRET_BYTES + 1).decode()
@@ -182,14 +176,7 @@ def from_file(path: str, what: str) -> Secret:
         value = "\0"
     if len(value) > MAX_SECRET_BYTES or not value.strip():
         raise UsageError(f"{what} needs the file {path}, which is empty or far too long")
-    return _checked(value.rstrip("\r\n"), f"the file {path} for {what}")
-
-
-def _checked(value: str, what: str) -> Secret:
-    """Return the secret if it fits on a line of a header: nothing can be smuggled in with it."""
-    if not value.isprintable():
-        raise UsageError(f"{what} must hold one line of printable text")
-    return Secret(value)
+    return value.rstrip("\r\n")
 
 
 def authorization(secret: Secret, what: str) -> Secret:

@@ -56,7 +56,7 @@ def _same_lines(
 
 
 class ProxyLogin(msgspec.Struct, frozen=True):
-    """Who we are to a proxy."""
+    """The user and password for a proxy."""
 
     user: str
     password: Secret
@@ -92,7 +92,7 @@ class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[tuple[str, str], ...] = ()
     """Header fields beside the client's own; one of the same name takes the place of its own."""
     secret_fields: tuple[tuple[str, Secret], ...] = ()
-    """Those whose values are secrets."""
+    """Header fields whose values are secrets."""
 
     @property
     def secret_names(self) -> frozenset[str]:

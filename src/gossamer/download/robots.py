@@ -13,8 +13,15 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from gossamer.model import Outcome, Response, Url
-from gossamer.policy import RobotsRules, RobotsState, RobotsVerdict, decide_robots, product_token
-from gossamer.policy.robots_state import MAX_AGE_S, pack_state, unpack_state
+from gossamer.policy import RobotsVerdict
+from gossamer.policy.robots import RobotsRules, product_token
+from gossamer.policy.robots_state import (
+    MAX_AGE_S,
+    RobotsState,
+    decide_robots,
+    pack_state,
+    unpack_state,
+)
 from gossamer.policy.size_limits import Allowance
 from gossamer.urls import authority
 
@@ -37,11 +44,11 @@ class RobotsLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much memory may be used for rules."""
 
     ready_bytes: int = 16 * 1024 * 1024
-    """For those ready to be asked: the largest file takes about as much."""
+    """For rules that are ready to be asked; the largest file takes about as much."""
     packed_bytes: int = 128 * 1024 * 1024
-    """For those packed: 100,000 authorities with a kilobyte each."""
+    """For packed rules: 100,000 authorities with a kilobyte each."""
     large_bytes: int = 32 * 1024 * 1024
-    """For those packed that are large."""
+    """For packed rules of large files."""
 
 
 class _Pending(msgspec.Struct):
@@ -71,14 +78,8 @@ class RobotsCache:
         self._clock = clock
         self._memory = RobotsMemory(limits or RobotsLimits())
         self._verdicts: dict[Url, tuple[RobotsVerdict, float]] = {}
-        """Of URLs that wait for their turn, and until when they hold."""
+        """The verdicts on URLs that wait for their turn, and until when each holds."""
         self._pending: dict[str, _Pending] = {}
-
-    def __repr__(self) -> str:
-        return (
-            f"<RobotsCache for {self._agent}: {self._memory!r}, "
-            f"{len(self._verdicts)} promises, {len(self._pending)} fetches>"
-        )
 
     async def judge(self, url: Url, allowance: Allowance | None = None) -> RobotsVerdict:
         """Return whether the URL may be fetched; may first have to fetch its robots.txt.
@@ -144,7 +145,7 @@ class RobotsCache:
     async def _refresh(self, key: str, allowance: Allowance) -> RobotsState:
         previous = self._memory.get(key)
         if previous is None and (large := self._memory.packed(key)) is not None:
-            previous = await asyncio.to_thread(large.unpack)
+            previous = await asyncio.to_thread(unpack_state, large.packed)
             self._memory.make_ready(key, previous)
         if previous is not None and self._clock() < previous.check_at:
             return previous
@@ -175,10 +176,6 @@ class PackedRobots(msgspec.Struct, frozen=True, gc=False):
         """Whether unpacking takes a while."""
         return len(self.packed) >= LARGE_BYTES
 
-    def unpack(self) -> RobotsState:
-        """Return the state."""
-        return unpack_state(self.packed)
-
 
 def _decide(
     response: Response, agent: str, previous: RobotsState | None, now: float, wall_s: float
@@ -196,15 +193,11 @@ class RobotsMemory:
         self._small: _LimitedCache[PackedRobots] = _LimitedCache(limits.packed_bytes)
         self._large: _LimitedCache[PackedRobots] = _LimitedCache(limits.large_bytes)
 
-    def __repr__(self) -> str:
-        authorities, size = len(self._small) + len(self._large), self._small.bytes
-        return f"{authorities} authorities, {size + self._large.bytes} bytes"
-
     def get(self, key: str) -> RobotsState | None:
         """Return the state of an authority; None if it is not known, or large and packed."""
         state = self._ready.get(key)
         if state is None and (packed := self._small.get(key)) is not None:
-            state = packed.unpack()
+            state = unpack_state(packed.packed)
             self.make_ready(key, state)
         return state
 
@@ -232,9 +225,6 @@ class _LimitedCache(Generic[_T]):
         self._max_bytes = max_bytes
         self._values: OrderedDict[str, tuple[_T, int]] = OrderedDict()
         self.bytes = 0
-
-    def __len__(self) -> int:
-        return len(self._values)
 
     def get(self, key: str) -> _T | None:
         if key not in self._values:

@@ -172,9 +172,10 @@ class WorkerRegistry:
                 in_progress=len(hosts.get(worker, ())),
                 silent_s=now - due_hosts.seen_at,
                 dead_in_s=due_hosts.seen_at + lease_s - now,
-                report=self.reports.get(worker),
+                **(msgspec.structs.asdict(report) if report else {}),
             )
             for worker, due_hosts in self._scheduler.due_hosts.by_worker()
+            for report in [self.reports.get(worker)]
         ]
 
     def store(self, now: float) -> None:

@@ -13,16 +13,6 @@
 
 from gossamer.policy.addresses import AddressPolicy
 from gossamer.policy.failures import TREATMENTS
-from gossamer.policy.robots import RobotsRules, RobotsVerdict, may_follow, product_token
-from gossamer.policy.robots_state import RobotsState, decide_robots
+from gossamer.policy.robots import RobotsVerdict, may_follow
 
-__all__ = [
-    "TREATMENTS",
-    "AddressPolicy",
-    "RobotsRules",
-    "RobotsState",
-    "RobotsVerdict",
-    "decide_robots",
-    "may_follow",
-    "product_token",
-]
+__all__ = ["TREATMENTS", "AddressPolicy", "RobotsVerdict", "may_follow"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final
 
 from gossamer.model.names import ContentKind, LinkKind
@@ -24,65 +23,59 @@ BYTES: Final = frozenset(
 ENDLESS: Final = frozenset({"text/event-stream", "multipart/x-mixed-replace"})
 """Types of answers that never end: nobody wants to wait for one."""
 
-_TYPES: Final[Mapping[str, ContentKind]] = MappingProxyType(
-    {
-        media_type: kind
-        for kind, types in {
-            ContentKind.HTML: "text/html application/xhtml+xml",
-            ContentKind.XML: "text/xml application/xml application/xml-dtd",
-            ContentKind.JSON: "application/json text/json text/x-json application/x-ndjson",
-            ContentKind.CSV: "text/csv application/csv text/tab-separated-values",
-            ContentKind.PDF: "application/pdf application/x-pdf",
-            ContentKind.OFFICE: "application/msword application/rtf text/rtf application/epub+zip",
-            ContentKind.AUDIO: "application/ogg",
-            ContentKind.FONT: "application/font-woff application/x-font-ttf application/x-font-otf",
-            ContentKind.CSS: "text/css",
-            ContentKind.JS: "text/javascript application/javascript application/x-javascript "
-            "text/x-javascript text/ecmascript application/ecmascript text/x-ecmascript "
-            "text/jscript text/livescript",
-            ContentKind.ARCHIVE: "application/zip application/gzip application/x-gzip "
-            "application/x-tar application/x-gtar application/x-bzip2 application/x-xz "
-            "application/zstd application/x-7z-compressed application/vnd.rar "
-            "application/x-rar-compressed application/x-zip-compressed application/java-archive",
-            ContentKind.OTHER: "text/vtt text/event-stream text/calendar text/vcard "
-            "text/x-vcalendar text/x-vcard text/x-component text/cache-manifest",
-        }.items()
-        for media_type in types.split()
-    }
-)
+_TYPES: Final[Mapping[str, ContentKind]] = {
+    media_type: kind
+    for kind, types in {
+        ContentKind.HTML: "text/html application/xhtml+xml",
+        ContentKind.XML: "text/xml application/xml application/xml-dtd",
+        ContentKind.JSON: "application/json text/json text/x-json application/x-ndjson",
+        ContentKind.CSV: "text/csv application/csv text/tab-separated-values",
+        ContentKind.PDF: "application/pdf application/x-pdf",
+        ContentKind.OFFICE: "application/msword application/rtf text/rtf application/epub+zip",
+        ContentKind.AUDIO: "application/ogg",
+        ContentKind.FONT: "application/font-woff application/x-font-ttf application/x-font-otf",
+        ContentKind.CSS: "text/css",
+        ContentKind.JS: "text/javascript application/javascript application/x-javascript "
+        "text/x-javascript text/ecmascript application/ecmascript text/x-ecmascript "
+        "text/jscript text/livescript",
+        ContentKind.ARCHIVE: "application/zip application/gzip application/x-gzip "
+        "application/x-tar application/x-gtar application/x-bzip2 application/x-xz "
+        "application/zstd application/x-7z-compressed application/vnd.rar "
+        "application/x-rar-compressed application/x-zip-compressed application/java-archive",
+        ContentKind.OTHER: "text/vtt text/event-stream text/calendar text/vcard "
+        "text/x-vcalendar text/x-vcard text/x-component text/cache-manifest",
+    }.items()
+    for media_type in types.split()
+}
 _ALSO_TEXT: Final = frozenset({"text/xml", "text/json", "text/rtf"})
 _OFFICE: Final = (
     "application/vnd.oasis.opendocument.",
     "application/vnd.openxmlformats-officedocument.",
     *("application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.ms-word"),
 )
-_FAMILIES: Final[Mapping[str, ContentKind]] = MappingProxyType(
-    {
-        "text": ContentKind.TEXT,
-        "image": ContentKind.IMAGE,
-        "audio": ContentKind.AUDIO,
-        "video": ContentKind.VIDEO,
-        "font": ContentKind.FONT,
-    }
-)
+_FAMILIES: Final[Mapping[str, ContentKind]] = {
+    "text": ContentKind.TEXT,
+    "image": ContentKind.IMAGE,
+    "audio": ContentKind.AUDIO,
+    "video": ContentKind.VIDEO,
+    "font": ContentKind.FONT,
+}
 _SUFFIXES: Final = (("+xml", ContentKind.XML), ("+json", ContentKind.JSON))
 
-_RANGES: Final[Mapping[ContentKind, str]] = MappingProxyType(
-    {
-        ContentKind.TEXT: "text/*",
-        ContentKind.XML: "application/xml",
-        ContentKind.JSON: "application/json",
-        ContentKind.CSV: "text/csv",
-        ContentKind.PDF: "application/pdf",
-        ContentKind.IMAGE: "image/*",
-        ContentKind.AUDIO: "audio/*",
-        ContentKind.VIDEO: "video/*",
-        ContentKind.FONT: "font/*",
-        ContentKind.CSS: "text/css",
-        ContentKind.JS: "text/javascript",
-        ContentKind.ARCHIVE: "application/zip",
-    }
-)
+_RANGES: Final[Mapping[ContentKind, str]] = {
+    ContentKind.TEXT: "text/*",
+    ContentKind.XML: "application/xml",
+    ContentKind.JSON: "application/json",
+    ContentKind.CSV: "text/csv",
+    ContentKind.PDF: "application/pdf",
+    ContentKind.IMAGE: "image/*",
+    ContentKind.AUDIO: "audio/*",
+    ContentKind.VIDEO: "video/*",
+    ContentKind.FONT: "font/*",
+    ContentKind.CSS: "text/css",
+    ContentKind.JS: "text/javascript",
+    ContentKind.ARCHIVE: "application/zip",
+}
 
 HYPERLINKS: Final = frozenset({LinkKind.A, LinkKind.AREA})
 """What a reader clicks on."""
@@ -94,20 +87,18 @@ USUAL: Final = HYPERLINKS | {
 """Where a reader gets to. A canonical or an alternate is the same content once more: to follow them
 costs a request for nothing new."""
 
-_LEADING_TO: Final[Mapping[ContentKind, frozenset[LinkKind]]] = MappingProxyType(
-    {
-        ContentKind.IMAGE: frozenset({LinkKind.IMAGE}),
-        ContentKind.AUDIO: frozenset({LinkKind.MEDIA}),
-        ContentKind.VIDEO: frozenset({LinkKind.MEDIA}),
-        ContentKind.CSS: frozenset({LinkKind.STYLESHEET}),
-        ContentKind.JS: frozenset({LinkKind.SCRIPT}),
-        ContentKind.FONT: frozenset({LinkKind.FONT}),
-        ContentKind.PDF: frozenset({LinkKind.OBJECT}),
-        ContentKind.XML: frozenset({LinkKind.ALTERNATE}),
-        ContentKind.JSON: frozenset({LinkKind.ALTERNATE}),
-        ContentKind.OTHER: frozenset({LinkKind.OBJECT}),
-    }
-)
+_LEADING_TO: Final[Mapping[ContentKind, frozenset[LinkKind]]] = {
+    ContentKind.IMAGE: frozenset({LinkKind.IMAGE}),
+    ContentKind.AUDIO: frozenset({LinkKind.MEDIA}),
+    ContentKind.VIDEO: frozenset({LinkKind.MEDIA}),
+    ContentKind.CSS: frozenset({LinkKind.STYLESHEET}),
+    ContentKind.JS: frozenset({LinkKind.SCRIPT}),
+    ContentKind.FONT: frozenset({LinkKind.FONT}),
+    ContentKind.PDF: frozenset({LinkKind.OBJECT}),
+    ContentKind.XML: frozenset({LinkKind.ALTERNATE}),
+    ContentKind.JSON: frozenset({LinkKind.ALTERNATE}),
+    ContentKind.OTHER: frozenset({LinkKind.OBJECT}),
+}
 """For files that pages refer to by other links than those of a reader. Feeds are alternates."""
 
 

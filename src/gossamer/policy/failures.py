@@ -7,7 +7,6 @@ host would affect its other pages too, so it counts against the host and not onl
 from collections.abc import Mapping
 from datetime import UTC
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import NamedTuple
 
 from gossamer.model import Cause, Headers, Outcome
@@ -23,47 +22,45 @@ class Treatment(NamedTuple):
     """Whether the host's other URLs would have failed too."""
 
 
-TREATMENTS: Mapping[Cause, Treatment] = MappingProxyType(
-    {
-        # No answer, because of the host. A name may fail because its name server is busy.
-        Cause.NAME_NOT_FOUND: Treatment(Outcome.DNS_FAILED, True, True),
-        Cause.CONNECTION_REFUSED: Treatment(Outcome.CONNECTION_FAILED, True, True),
-        Cause.PROXY_FAILED: Treatment(Outcome.CONNECTION_FAILED, True, True),
-        Cause.CONNECT_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
-        Cause.FIRST_BYTE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
-        Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
-        Cause.CERTIFICATE_INVALID: Treatment(Outcome.TLS_FAILED, False, True),
-        Cause.ADDRESS_REFUSED: Treatment(Outcome.ADDRESS_REFUSED, False, True),
-        # Half an answer. A server that was still sending at the time limit will do so again. What
-        # takes long keeps a connection from others, so it counts against the host.
-        Cause.CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
-        Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
-        Cause.TOTAL_TIMEOUT: Treatment(Outcome.TIMED_OUT, False, True),
-        Cause.TOO_SLOW: Treatment(Outcome.TIMED_OUT, False, True),
-        # An answer that cannot be used.
-        Cause.BAD_HTTP: Treatment(Outcome.BAD_HTTP, False, False),
-        Cause.BAD_CODING: Treatment(Outcome.BAD_HTTP, False, False),
-        Cause.HEADERS_TOO_LARGE: Treatment(Outcome.BAD_HTTP, False, False),
-        Cause.BODY_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
-        Cause.FILE_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
-        Cause.OVER_BUDGET: Treatment(Outcome.TOO_LARGE, False, False),
-        Cause.UNWANTED_TYPE: Treatment(Outcome.UNWANTED_TYPE, False, False),
-        Cause.REDIRECT_UNUSABLE: Treatment(Outcome.BAD_REDIRECT, False, False),
-        Cause.REDIRECT_LOOP: Treatment(Outcome.BAD_REDIRECT, False, False),
-        # An answer that says there is no page.
-        Cause.STATUS_NOT_FOUND: Treatment(Outcome.NOT_FOUND, False, False),
-        Cause.STATUS_GONE: Treatment(Outcome.GONE, False, False),
-        Cause.STATUS_RATE_LIMITED: Treatment(Outcome.RATE_LIMITED, True, True),
-        Cause.STATUS_CLIENT_ERROR: Treatment(Outcome.CLIENT_ERROR, False, False),
-        Cause.STATUS_SERVER_ERROR: Treatment(Outcome.SERVER_ERROR, True, False),
-        Cause.STATUS_UNEXPECTED: Treatment(Outcome.BAD_HTTP, False, False),
-        # Not asked for.
-        Cause.TRAP_REPEATS: Treatment(Outcome.TRAP, False, False),
-        Cause.TRAP_MAZE: Treatment(Outcome.TRAP, False, False),
-        # A page, of which not everything is used.
-        Cause.NO_MARKERS: Treatment(Outcome.FETCHED, False, False),
-    }
-)
+TREATMENTS: Mapping[Cause, Treatment] = {
+    # No answer, because of the host. A name may fail because its name server is busy.
+    Cause.NAME_NOT_FOUND: Treatment(Outcome.DNS_FAILED, True, True),
+    Cause.CONNECTION_REFUSED: Treatment(Outcome.CONNECTION_FAILED, True, True),
+    Cause.PROXY_FAILED: Treatment(Outcome.CONNECTION_FAILED, True, True),
+    Cause.CONNECT_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
+    Cause.FIRST_BYTE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
+    Cause.TLS_FAILED: Treatment(Outcome.TLS_FAILED, True, True),
+    Cause.CERTIFICATE_INVALID: Treatment(Outcome.TLS_FAILED, False, True),
+    Cause.ADDRESS_REFUSED: Treatment(Outcome.ADDRESS_REFUSED, False, True),
+    # Half an answer. A server that was still sending at the time limit will do so again. What
+    # takes long keeps a connection from others, so it counts against the host.
+    Cause.CONNECTION_LOST: Treatment(Outcome.CONNECTION_FAILED, True, False),
+    Cause.SILENCE_TIMEOUT: Treatment(Outcome.TIMED_OUT, True, True),
+    Cause.TOTAL_TIMEOUT: Treatment(Outcome.TIMED_OUT, False, True),
+    Cause.TOO_SLOW: Treatment(Outcome.TIMED_OUT, False, True),
+    # An answer that cannot be used.
+    Cause.BAD_HTTP: Treatment(Outcome.BAD_HTTP, False, False),
+    Cause.BAD_CODING: Treatment(Outcome.BAD_HTTP, False, False),
+    Cause.HEADERS_TOO_LARGE: Treatment(Outcome.BAD_HTTP, False, False),
+    Cause.BODY_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
+    Cause.FILE_TOO_LARGE: Treatment(Outcome.TOO_LARGE, False, False),
+    Cause.OVER_BUDGET: Treatment(Outcome.TOO_LARGE, False, False),
+    Cause.UNWANTED_TYPE: Treatment(Outcome.UNWANTED_TYPE, False, False),
+    Cause.REDIRECT_UNUSABLE: Treatment(Outcome.BAD_REDIRECT, False, False),
+    Cause.REDIRECT_LOOP: Treatment(Outcome.BAD_REDIRECT, False, False),
+    # An answer that says there is no page.
+    Cause.STATUS_NOT_FOUND: Treatment(Outcome.NOT_FOUND, False, False),
+    Cause.STATUS_GONE: Treatment(Outcome.GONE, False, False),
+    Cause.STATUS_RATE_LIMITED: Treatment(Outcome.RATE_LIMITED, True, True),
+    Cause.STATUS_CLIENT_ERROR: Treatment(Outcome.CLIENT_ERROR, False, False),
+    Cause.STATUS_SERVER_ERROR: Treatment(Outcome.SERVER_ERROR, True, False),
+    Cause.STATUS_UNEXPECTED: Treatment(Outcome.BAD_HTTP, False, False),
+    # Not asked for.
+    Cause.TRAP_REPEATS: Treatment(Outcome.TRAP, False, False),
+    Cause.TRAP_MAZE: Treatment(Outcome.TRAP, False, False),
+    # A page, of which not everything is used.
+    Cause.NO_MARKERS: Treatment(Outcome.FETCHED, False, False),
+}
 
 FAILED = frozenset(Outcome) - {
     Outcome.FETCHED,

@@ -159,7 +159,7 @@ def _parameters(query: str) -> list[tuple[str, str]]:
 
 
 class TrapVerdict(msgspec.Struct, frozen=True):
-    """What is to be done with a URL."""
+    """The verdict about a URL: fetch it, fetch it last, or leave it out."""
 
     cause: Cause | None = None
     """Why it is suspected; None: it is not."""
@@ -179,12 +179,11 @@ class TrapVisit(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int | None
     """The number of the page that it is a duplicate of, or similar to; None: there is none."""
     text_template_hash: int
-    """Stands for its words (`content/similarity.py`); 0: too few to tell."""
+    """The hash of its words (`content/similarity.py`); 0: too few to tell."""
     new: int
     """How many of its links lead to new pages of its group."""
     known: int
-    """How many lead to other pages of its group that were known, and were not on the page
-    before."""
+    """How many lead to known pages of its group, without those that the page before had too."""
 
 
 class HostTraps(msgspec.Struct):

@@ -46,19 +46,24 @@ class WorkerReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerView(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker that takes part, for display."""
+    """One worker that takes part; what it tells of its process is None until it has told it."""
 
     number: int
+    pid: int | None = None
+    machine: str | None = None
+    """The name of the machine that it runs on."""
     hosts: int
     """How many hosts it serves: those with URLs assigned to it or in progress there."""
     in_progress: int
     """How many URLs it works on."""
+    memory: int | None = None
+    """Its resident memory in bytes."""
+    busy: float | None = None
+    """The share of the time in which it ran or waited for a core lately, from 0 to 1."""
     silent_s: float
     """How long ago it last gave a sign of life."""
     dead_in_s: float = 0.0
     """When it counts as dead if it gives none, and others may have its hosts."""
-    report: WorkerReport | None = None
-    """What it told last; None if it has told nothing yet."""
 
 
 class Numbering(msgspec.Struct, frozen=True):

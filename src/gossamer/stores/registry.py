@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.config import IN_DIRECTORY, OWN_REDIS, StoreAddress
+from gossamer.config import IN_DIRECTORY, StoreAddress
+from gossamer.config.store_address import OWN_REDIS
 from gossamer.model.errors import UsageError
 from gossamer.stores.directory import find_crawl, is_own_redis
 from gossamer.stores.reader import CrawlReader

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias, cast
 
+from uvloop import new_event_loop
+
 from gossamer.testing.site import (
     Close,
     KeepOpen,
@@ -23,14 +25,6 @@ from gossamer.testing.site import (
     prepare,
 )
 from gossamer.testing.traffic import RequestRecord
-
-new_event_loop: Callable[[], asyncio.AbstractEventLoop]
-try:
-    import uvloop
-except ImportError:
-    new_event_loop = asyncio.new_event_loop
-else:  # a request takes half the time
-    new_event_loop = uvloop.new_event_loop
 
 LOOPBACK = "127.0.0.1"
 MAX_HEADER_BYTES = 65_536
@@ -232,11 +226,15 @@ class Connection(asyncio.Protocol):
                 case Pause():
                     await asyncio.sleep(step.seconds)
                 case Repeat():
-                    await self._repeat(step, record)
+                    for _ in count() if step.times is None else range(step.times):
+                        await self._write(step.chunk, record)
+                        await asyncio.sleep(step.every_s)
                 case KeepOpen():
                     return
-                case Reset():
-                    self._close_with_reset()
+                case Reset():  # RST instead of FIN: SO_LINGER with a time of zero (socket(7))
+                    connected: socket.socket = self._transport.get_extra_info("socket")
+                    linger = struct.pack("ii", 1, 0)
+                    connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                     end = self._transport.abort
                     break
                 case Close():
@@ -249,16 +247,6 @@ class Connection(asyncio.Protocol):
         await self._writable.wait()
         record.ended = time.monotonic()
         self._transport.write(content)
-
-    async def _repeat(self, step: Repeat, record: RequestRecord) -> None:
-        for _ in count() if step.times is None else range(step.times):
-            await self._write(step.chunk, record)
-            await asyncio.sleep(step.every_s)
-
-    def _close_with_reset(self) -> None:
-        """Close with RST instead of FIN: SO_LINGER with a time of zero (socket(7))."""
-        connected: socket.socket = self._transport.get_extra_info("socket")
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def _ignore_input(self) -> None:
         self._ignores_input = True
@@ -281,7 +269,7 @@ class ServerThread:
         self._listener = socket.create_server((LOOPBACK, port), backlog=1024)
         self._listener.setblocking(False)
         self.port: int = self._listener.getsockname()[1]
-        self._loop = new_event_loop()
+        self._loop = new_event_loop()  # with uvloop a request takes half the time
         self._arriving: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="gossamer-web", daemon=True)

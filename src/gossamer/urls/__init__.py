@@ -11,37 +11,15 @@ Whatever the text, nothing here raises or takes long; only what a person typed r
 from gossamer.model.errors import shown
 from gossamer.urls.fingerprint import fingerprint
 from gossamer.urls.keys import Domains, authority, host_key, host_of, location
-from gossamer.urls.normalise import (
-    MAX_URL_LENGTH,
-    merge_slashes,
-    normalise,
-    resolve,
-    resolve_plain,
-)
-from gossamer.urls.scope import (
-    HostScopeFinder,
-    Scope,
-    ScopeKind,
-    scope_key,
-    with_host_scopes,
-)
-from gossamer.urls.seeds import (
-    SeedKeyCollector,
-    SeedKeys,
-    SeedLine,
-    parse_seed,
-    parse_seed_line,
-)
+from gossamer.urls.normalise import MAX_URL_LENGTH, merge_slashes, normalise, resolve
+from gossamer.urls.scope import Scope, ScopeKind
+from gossamer.urls.seeds import parse_seed
 
 __all__ = [
     "MAX_URL_LENGTH",
     "Domains",
-    "HostScopeFinder",
     "Scope",
     "ScopeKind",
-    "SeedKeyCollector",
-    "SeedKeys",
-    "SeedLine",
     "authority",
     "fingerprint",
     "host_key",
@@ -50,10 +28,6 @@ __all__ = [
     "merge_slashes",
     "normalise",
     "parse_seed",
-    "parse_seed_line",
     "resolve",
-    "resolve_plain",
-    "scope_key",
     "shown",
-    "with_host_scopes",
 ]

@@ -95,15 +95,13 @@ class Scope:
         return cls(scope_rule(kind, seeds, domains, more or SeedKeys()), include, exclude)
 
     @classmethod
-    def for_prefix(
-        cls, prefix: str, include: Iterable[str] = (), exclude: Iterable[str] = ()
-    ) -> Self:
+    def for_prefix(cls, prefix: str) -> Self:
         """Return the scope of the URLs that start with the normal form of `prefix`.
 
         The normal form has a slash after the host, so `http://a.example` does not admit
         `http://a.example.evil/`.
         """
-        return cls(_prefix_rule([parse_seed(prefix, "prefix")], SeedKeys()), include, exclude)
+        return cls(_prefix_rule([parse_seed(prefix, "prefix")], SeedKeys()))
 
     def with_exceptions(self, exception: Callable[[Url], ScopeRule | None]) -> Self:
         """Return the scope with another rule for some URLs; the patterns are the same."""
@@ -168,30 +166,37 @@ def scope_rule(
     """Return the rule of that kind around the seeds, and those of which `more` has the keys."""
     match kind:
         case "host":
-            accepted = ScopeDecision(True, "scope host", "is one of the seeds' hosts", location)
-            refused = ScopeDecision(False, "scope host", "is not one of the seeds' hosts", location)
-            return ScopeRule(_with_key("host", location, seeds, more), accepted, refused)
+            admits = _with_key("host", location, seeds, more)
+            return _rule("host", admits, ("is", "is not"), "one of the seeds' hosts", location)
         case "domain":
             find = (domains or Domains()).registered_domain
-            accepted = ScopeDecision(
-                True, "scope domain", "belongs to one of the seeds' domains", host_key
-            )
-            refused = ScopeDecision(
-                False, "scope domain", "belongs to none of the seeds' domains", host_key
-            )
             admits = _with_key("domain", lambda url: find(host_key(url)), seeds, more)
-            return ScopeRule(admits, accepted, refused)
+            belongs = "belongs to one", "belongs to none"
+            return _rule("domain", admits, belongs, "of the seeds' domains", host_key)
         case "prefix":
             return _prefix_rule(map(_directory, seeds), more)
         case "any":
-            accepted = ScopeDecision(
-                True, "scope any", "is accepted, as is every http and https URL"
-            )
-            return ScopeRule(lambda url: True, accepted, accepted)
+            accepted = ("is accepted,", "is not accepted,")
+            return _rule("any", lambda url: True, accepted, "as is every http and https URL")
         case _:
             raise UsageError(
                 f"the scope {shown(kind)} is unknown; it is one of host, domain, prefix and any"
             )
+
+
+def _rule(
+    kind: str,
+    admits: Callable[[Url], bool],
+    verbs: tuple[str, str],
+    words: str,
+    subject: Callable[[Url], str] = str,
+) -> ScopeRule:
+    """Return the rule whose decisions begin with one of two verbs: of a URL in scope, or not."""
+    accepted, refused = (
+        ScopeDecision(is_in, f"scope {kind}", f"{verb} {words}", subject)
+        for is_in, verb in zip((True, False), verbs, strict=True)
+    )
+    return ScopeRule(admits, accepted, refused)
 
 
 def _with_key(
@@ -216,11 +221,7 @@ def _prefix_rule(prefixes: Iterable[str], more: SeedKeys) -> ScopeRule:
             return True
         return bool(more) and any(f"prefix {folder}" in more for folder in _directories(url))
 
-    return ScopeRule(
-        admits,
-        ScopeDecision(True, "scope prefix", f"begins with {name}"),
-        ScopeDecision(False, "scope prefix", f"does not begin with {name}"),
-    )
+    return _rule("prefix", admits, ("begins with", "does not begin with"), name)
 
 
 def _directory(url: Url) -> str:
@@ -247,11 +248,11 @@ def with_host_scopes(
     scope: Scope,
     seeds: Sequence[Url],
     find: HostScopeFinder,
-    domains: Domains | None = None,
-    more: SeedKeys | None = None,
+    domains: Domains | None,
+    more: SeedKeys,
 ) -> Scope:
     """Return the scope with others for some hosts, around the same seeds."""
-    domains, more = domains or Domains(), more or SeedKeys()
+    domains = domains or Domains()
 
     @lru_cache
     def rule_of(kind: ScopeKind, name: str) -> ScopeRule:

@@ -154,9 +154,9 @@ class RepeatedPage(msgspec.Struct, frozen=True, kw_only=True):
     url: Url | None
     """None while it is in progress."""
     similarity: float
-    """Of the whole text, from 0 to 1; 1 if the content is the same."""
+    """The similarity of the whole text, from 0 to 1; 1 if the content is the same."""
     own_similarity: float
-    """Of the own contents, without navigation, header, footer and sidebar."""
+    """The similarity of the main content, without navigation, header, footer and sidebar."""
 
 
 class UrlEntry(msgspec.Struct, frozen=True, kw_only=True):

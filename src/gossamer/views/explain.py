@@ -132,16 +132,12 @@ async def explain(crawl: StoredCrawl, url: Url, now: float) -> Explanation:
     )
 
 
-def _max_depth(options: CrawlOptions | None, url: Url) -> int | None:
-    if options is None:
-        return None
+def _max_depth(options: CrawlOptions, url: Url) -> int | None:
     ruled = HostTable.of(options.host).rules_for(host_key(url)).depth
     return options.depth if ruled is None else ruled
 
 
-def _host_rules(options: CrawlOptions | None, url: Url) -> list[HostRuleView]:
-    if options is None:
-        return []
+def _host_rules(options: CrawlOptions, url: Url) -> list[HostRuleView]:
     applied = HostTable.of(options.host).explain(host_key(url))
     return [
         HostRuleView(

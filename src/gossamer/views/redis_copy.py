@@ -45,12 +45,12 @@ ROWS_AT_ONCE: Final = 1_000
 PAGES_AT_ONCE: Final = 100
 FEW_ROWS: Final = 2_000
 FEW_PAGES: Final = 200
-"""If so many are read while commits go on, those that change meanwhile can be read in a hold."""
+"""Commits are held up for the last reading when so few rows and pages are left to read."""
 ATTEMPTS: Final = 3
-"""How often a copy is begun: its journal may get lost."""
+"""How often a copy is begun at most: its journal may get lost."""
 MOST_ROUNDS: Final = 100
 _MISFITS: Final = (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError, UnicodeError)
-"""What a row raises that the tables cannot hold."""
+"""The errors for a row that the tables cannot hold."""
 AT_ONCE: Final = 500
 MEMBERS_AT_ONCE: Final = 5_000
 MEMBER_BYTES: Final = 8
@@ -128,9 +128,9 @@ class Copying:
         self._rows, self._link, self._keys = rows, rows.link, rows.keys
         self._db = connection
         self._stamp: bytes | None = None
-        """Of the last commit whose entry in the journal was read."""
+        """The stamp of the last commit whose entry in the journal was read."""
         self._read_entries = 0
-        """Where in the journal the next one is."""
+        """How many entries of the journal were read."""
         self._watch_again_at = 0.0
         self._last_url = 0
         """The last URL in the tables."""
@@ -151,8 +151,8 @@ class Copying:
         moment = self._catch_up()
         most = moment.lengths["attempts"]
         counts = self._db.execute("SELECT id, min(attempts, ?) FROM urls ORDER BY id", (most,))
-        while some := counts.fetchmany(ROWS_AT_ONCE):
-            names = [(url_id, place) for url_id, count in some for place in range(count)]
+        while batch := counts.fetchmany(ROWS_AT_ONCE):
+            names = [(url_id, place) for url_id, count in batch for place in range(count)]
             self._take("attempts", self._rows.attempts, names)
         self._take("results", self._rows.results, range(1, moment.numbers.result + 1))
         if not self._link.ask(("EXISTS", self._keys.watched))[0]:
@@ -226,15 +226,15 @@ class Copying:
         size: int = ROWS_AT_ONCE,
     ) -> None:
         """Copy rows in portions; if the tables cannot hold all of one, each on its own."""
-        for some in cut(names, size):
+        for batch in cut(names, size):
             self._stay_watched()
-            changes = read(some)
+            changes = read(batch)
             if self._write(changes):
                 continue
-            if len(some) > 1:
-                self._take(table, read, some, 1)
+            if len(batch) > 1:
+                self._take(table, read, batch, 1)
             else:
-                self._rows.note(f"row {some[0]} of {table}", "breaks the form of its table")
+                self._rows.note(f"row {batch[0]} of {table}", "breaks the form of its table")
 
     def _write(self, changes: Changes) -> bool:
         """Replace rows; nothing and False if the tables cannot hold all of them."""
@@ -316,12 +316,12 @@ def _misplaced(rows: RowSource, copy: sqlite3.Connection, places: Sequence[Place
     copy.execute("CREATE INDEX temp.queued_by_url ON queued (url)")
     suspects = copy.execute(_MISPLACED).fetchall()
     copy.execute("DROP TABLE temp.queued")
-    for some in cut(suspects, AT_ONCE):
+    for batch in cut(suspects, AT_ONCE):
         packed_rows, *scores = rows.together(
-            ("HMGET", rows.keys.urls, *(url_id for url_id, _, _ in some)),
-            *(("ZSCORE", rows.keys.queued(*place), member(url_id)) for url_id, *place in some),
+            ("HMGET", rows.keys.urls, *(url_id for url_id, _, _ in batch)),
+            *(("ZSCORE", rows.keys.queued(*place), member(url_id)) for url_id, *place in batch),
         )
-        for (url_id, host, queue), packed, score in zip(some, packed_rows, scores, strict=True):
+        for (url_id, host, queue), packed, score in zip(batch, packed_rows, scores, strict=True):
             row = rows.read(f"URL {url_id}", packed, decode_url)
             is_due = row and row.state == UrlState.QUEUED and (row.host, row.queue) == (host, queue)
             due = row.score if row and is_due else None
@@ -347,8 +347,8 @@ def _misnamed(source: RowSource, copy: sqlite3.Connection) -> Iterator[str]:
     """Yield the URLs and hosts that are not found by their keys, which never change."""
     for what, ids in (("url", source.keys.known), ("host", source.keys.host_ids)):
         rows = copy.execute(f"SELECT id, key FROM {what}s")  # noqa: S608 -- our own names
-        while some := rows.fetchmany(AT_ONCE):
-            (stored,) = source.link.ask(("HMGET", ids, *(key for _, key in some)))
-            for (number, _), packed in zip(some, stored, strict=True):
+        while batch := rows.fetchmany(AT_ONCE):
+            (stored,) = source.link.ask(("HMGET", ids, *(key for _, key in batch)))
+            for (number, _), packed in zip(batch, stored, strict=True):
                 if packed != b"%d" % number:
                     yield f"{what} {number} is not found by its key"

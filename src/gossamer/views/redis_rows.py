@@ -1,4 +1,4 @@
-"""Reads the rows of a crawl in Redis, also such as nobody can read, and what indexes say of them.
+"""Reads the rows of a crawl in Redis, damaged ones too, and what indexes say of them.
 
 All that is stored of a row is read in one transaction: its fields in several hashes, its bits and
 its age. So they must agree, also while others write. What is wrong with a row is noted under its
@@ -43,7 +43,7 @@ COUNTED: Final = {
     "sketches": ("bands", "samples"),
     "results": ("results",),
 }
-"""Rows in the tables of a copy: each of these must have as many entries."""
+"""For rows in the tables of a copy, the hashes and indexes that must have as many entries."""
 _COUNTING: Final = {
     "kept": "ZCARD",
     "row_ages": "ZCARD",
@@ -52,7 +52,7 @@ _COUNTING: Final = {
 }
 """How entries are counted that are no fields of a hash."""
 _UNREADABLE: Final = (msgspec.MsgspecError, struct.error, ValueError, TypeError, ArithmeticError)
-"""What decoders raise."""
+"""The errors that decoders raise."""
 _decode_lease: Final = msgspec.msgpack.Decoder(LeaseRow).decode
 _decode_relaxing: Final = msgspec.msgpack.Decoder(RelaxingUrl).decode
 _decode_domain: Final = msgspec.msgpack.Decoder(DomainRow).decode
@@ -86,8 +86,11 @@ class RowSource:
         """Return URLs with links, leases and places among those that have come nearer."""
         keys, changes = self.keys, Changes()
         tables = (keys.urls, keys.links, keys.leases, keys.relaxing)
-        bits = (_bits(key, ids) for key in (keys.linked, keys.unscored))
-        rows = self._rows(ids, tables, *bits)
+        bits: list[str] = [word for bit in ids for word in ("GET", "u1", f"#{bit}")]
+        commands: list[Command] = [
+            ("BITFIELD_RO", key, *bits) for key in (keys.linked, keys.unscored)
+        ]
+        rows = self._rows(ids, tables, *commands)
         for url_id, packed, links, lease, path, linked, unscored in rows:
             name = f"URL {url_id}"
             changes.leases[url_id] = self._own(
@@ -252,10 +255,6 @@ def commit_number(stamp: bytes | None) -> int:
 def cut(numbers: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
     """Yield numbers, or whatever they are, in portions of that size."""
     return (numbers[first : first + size] for first in range(0, len(numbers), size))
-
-
-def _bits(key: bytes, ids: Sequence[int]) -> Command:
-    return ["BITFIELD_RO", key, *(word for bit in ids for word in ("GET", "u1", f"#{bit}"))]
 
 
 def _pairs(stored: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -1,6 +1,5 @@
 """The status of a crawl: who works on it, and its URLs, queues, hosts and outputs in numbers."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,7 @@ from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.resumable import OutputState, key_of, read_states
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import (
-    CrawlCounts,
-    DepthCount,
-    HostView,
-    WorkerReport,
-    WorkerView,
-    state_of,
-)
+from gossamer.stores.reading import CrawlCounts, DepthCount, HostView, WorkerView, state_of
 from gossamer.stores.url_record import UrlState
 from gossamer.urls import parse_seed
 from gossamer.views.crawls import CrawlState, StoredCrawl, fields_of
@@ -34,7 +26,6 @@ _OF_THE_COUNTS = (
     *("relaxing", "url_queue_peak", "listed", "started_at", "last_at"),
 )
 _OF_THE_OPTIONS = ("max_pages", "max_bytes", "max_page_bytes", "url_queue")
-_OF_THE_WORKER = ("number", "hosts", "in_progress", "silent_s", "dead_in_s")
 
 
 class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,27 +35,6 @@ class QueueCount(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     waiting: int
-
-
-class WorkerEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker in a list; what it tells about its process is None until it has told it."""
-
-    number: int
-    pid: int | None
-    machine: str | None
-    """The name of the machine that it runs on."""
-    hosts: int
-    """How many hosts it serves."""
-    in_progress: int
-    """How many URLs it works on."""
-    memory: int | None
-    """Its resident memory in bytes."""
-    busy: float | None
-    """The share of the time in which it ran or waited for a core lately, from 0 to 1."""
-    silent_s: float
-    """How long ago it last gave a sign of life."""
-    dead_in_s: float
-    """When it counts as dead if it gives none, and others may have its hosts."""
 
 
 class OutputStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,8 +96,8 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
     url_states: dict[str, int]
     hosts: int
     busiest_hosts: list[HostView]
-    workers: list[WorkerEntry]
-    """Who takes part, by number; nobody unless the crawl is running."""
+    workers: list[WorkerView]
+    """The workers that take part, by number; none unless the crawl is running."""
     resting_s: float
     """How long no host is asked yet, because the server of the store was restarted or replaced."""
     depths: list[DepthCount]
@@ -156,7 +126,7 @@ async def crawl_status(crawl: StoredCrawl, now: float) -> CrawlStatus:
     outcomes = sorted(counts.outcomes.items(), key=lambda item: (-item[1], item[0]))
     busiest = await crawl.reader.hosts(BUSIEST, now) if counts.unfinished else []
     # A shared store still knows the workers that a crash has killed.
-    workers = worker_entries(await crawl.reader.workers(now)) if counts.running else []
+    workers = await crawl.reader.workers(now) if counts.running else []
     return CrawlStatus(
         where=crawl.reader.where,
         state=crawl.state(counts),
@@ -187,20 +157,9 @@ def _queues(counts: CrawlCounts, count: int) -> list[QueueCount]:
     """Return the table from score to queue, with how many URLs wait in each."""
     return [
         QueueCount(
-            queue=row.queue, low=row.low, high=row.high, waiting=counts.queues.get(row.queue, 0)
+            **fields_of(row, ("queue", "low", "high")), waiting=counts.queues.get(row.queue, 0)
         )
         for row in QueueTable(count).rows()
-    ]
-
-
-def worker_entries(workers: Iterable[WorkerView]) -> list[WorkerEntry]:
-    """Return the workers in the same order, each with what it told."""
-    return [
-        WorkerEntry(
-            **fields_of(worker, _OF_THE_WORKER),
-            **fields_of(worker.report, WorkerReport.__struct_fields__),
-        )
-        for worker in workers
     ]
 
 

@@ -30,7 +30,7 @@ class StoredPage(NamedTuple):
     size: int
     digest: bytes
     is_last_version: bool
-    """Whether no later version can have been shown to the modules: none was fetched since."""
+    """Whether it is the last version that the modules can have seen: none was fetched since."""
 
 
 _BODIES = "SELECT page, size, digest, content FROM contents JOIN pages ON pages.id = page"
@@ -83,54 +83,47 @@ def saved_page_checks(
     saving = saved_folders(options.module) if options is not None else []
     for folder in saving or [FOLDER]:
         if saving or (directory / folder).is_dir():
-            saved = SavedPages(directory / folder, complete=bool(saving), at_rest=at_rest)
-            yield "saved", "every saved file holds its page", saved.wrong(tables)
+            wrong = _wrong_files(tables, directory / folder, bool(saving), at_rest)
+            yield "saved", "every saved file holds its page", wrong
 
 
-class SavedPages:
-    """The numbered files of the module `save`, compared with the pages of the crawl."""
+def _wrong_files(
+    tables: sqlite3.Connection, folder: Path, is_complete: bool, at_rest: bool
+) -> Iterator[str]:
+    """Yield what is wrong with the numbered files of the module `save`.
 
-    def __init__(self, folder: Path, *, complete: bool, at_rest: bool) -> None:
-        self._folder = folder
-        self._complete = complete
-        """Whether every page must have its file."""
-        self._at_rest = at_rest
-        """Whether the crawl was closed: no page is about to be kept, no depth to be corrected."""
-
-    def wrong(self, tables: sqlite3.Connection) -> Iterator[str]:
-        """Yield what is wrong with the files."""
-        last = 0
-        for page in map(StoredPage._make, tables.execute(_PAGES)):
-            last = page.id
-            yield from self._complaint(page)
-        if self._at_rest and self._folder.is_dir():
-            numbers = [page_number(file.name) for file in self._folder.iterdir()]
-            for number in sorted(number for number in numbers if number is not None):
-                if not 1 <= number <= last:
-                    yield f"{self._folder / str(number)} belongs to no page"
-
-    def _complaint(self, page: StoredPage) -> Iterator[str]:
-        file = self._folder / str(page.id)
-        try:
-            url, depth, body = [*file.read_bytes().split(b"\n", 2), b"", b""][:3]
-        except FileNotFoundError:
-            if self._complete:
-                yield f"{file} is missing"
-            return
-        except OSError as error:
-            yield f"{file} cannot be read: {error.strerror}"
-            return
-        if url != page.url.encode():
-            yield f"{file} does not name {page.url} in its first line"
-        elif not page.is_last_version:
-            return  # a later one was saved, and then not settled: its worker died
-        elif self._at_rest and depth not in (b"%d" % page.depth, b"%d" % page.reported_depth):
-            yield f"{file} does not have the depth {page.depth} in its second line"
-        elif len(body) != page.size or xxhash.xxh3_128_digest(body) != page.digest:
-            yield f"{file} does not hold what was fetched"
+    `is_complete`: every page must have its file. `at_rest`: the crawl was closed, so no page is
+    about to be kept, and no depth to be corrected.
+    """
+    last = 0
+    for page in map(StoredPage._make, tables.execute(_PAGES)):
+        last = page.id
+        yield from _wrong_file(folder / str(page.id), page, is_complete, at_rest)
+    if at_rest and folder.is_dir():
+        numbers = [page_number(file.name) for file in folder.iterdir()]
+        for number in sorted(number for number in numbers if number is not None):
+            if not 1 <= number <= last:
+                yield f"{folder / str(number)} belongs to no page"
 
 
-DIGEST_BYTES = 16
+def _wrong_file(file: Path, page: StoredPage, is_complete: bool, at_rest: bool) -> Iterator[str]:
+    try:
+        url, depth, body = [*file.read_bytes().split(b"\n", 2), b"", b""][:3]
+    except FileNotFoundError:
+        if is_complete:
+            yield f"{file} is missing"
+        return
+    except OSError as error:
+        yield f"{file} cannot be read: {error.strerror}"
+        return
+    if url != page.url.encode():
+        yield f"{file} does not name {page.url} in its first line"
+    elif not page.is_last_version:
+        return  # a later one was saved, and then not settled: its worker died
+    elif at_rest and depth not in (b"%d" % page.depth, b"%d" % page.reported_depth):
+        yield f"{file} does not have the depth {page.depth} in its second line"
+    elif len(body) != page.size or xxhash.xxh3_128_digest(body) != page.digest:
+        yield f"{file} does not hold what was fetched"
 
 
 class ClaimedUrl(NamedTuple):
@@ -151,7 +144,7 @@ _CLAIMED = """
 def progress_checks(
     tables: sqlite3.Connection, rows: ReadableRows, facts: Facts
 ) -> Iterator[Check]:
-    """Yield the checks."""
+    """Yield the checks of what is in progress."""
 
     def number_of(value: bytes | str | None) -> float | None:
         try:
@@ -200,7 +193,7 @@ def _wrong_numbers(
             yield f"{url} is visited again as page {number}, and is page {claimed.page}"
         elif not claim.again and (number in taken or _is_page(tables, number)):
             yield f"{url} claims the number {number}, which another page has"
-        elif number < 1 or len(claim.digest) != DIGEST_BYTES:
+        elif number < 1 or len(claim.digest) != xxhash.xxh3_128().digest_size:
             yield f"{url} claims the number {number} for a content of no digest"
         elif any(not 1 <= url_id <= last_url for url_id in claim.duplicates):
             yield f"a URL that is missing repeats {url}"

@@ -38,10 +38,7 @@ _FILED_URLS = """
 
 
 def url_checks(
-    tables: sqlite3.Connection,
-    facts: Facts,
-    options: CrawlOptions | None,
-    seed_keys: bytes | None,
+    tables: sqlite3.Connection, facts: Facts, options: CrawlOptions | None, seed_keys: bytes | None
 ) -> Iterator[Check]:
     """Yield the checks; the table `revisited` is there from then on."""
     queues = QueueTable(facts.queues or 1)
@@ -85,7 +82,7 @@ class UrlCheck:
         self.outside: list[str] = []
         """The URLs that are out of scope; call `misfiled` first."""
         self.orphans: list[str] = []
-        """URLs found on no page that are not seeds, and missing seeds; as above."""
+        """URLs found on no page that are not seeds, and missing seeds; call `misfiled` first."""
 
     def misfiled(self, urls: Iterator[FiledUrl]) -> Iterator[str]:
         """Yield the URLs that are not in normal form, or are filed under another key or host."""
@@ -131,7 +128,7 @@ class Node(NamedTuple):
     revisited: bool
     """Whether links of an earlier visit may be forgotten."""
     relaxing: bool
-    """Whether it has come nearer and what it links to not yet."""
+    """Whether it has a shorter path that its links do not have yet."""
 
 
 _NODES = """

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from gossamer.cli.parameters import with_options
-from gossamer.config import OPTIONS, Loaded, load
+from gossamer.config import OPTIONS, load
+from gossamer.config.sources import Loaded
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from gossamer import UsageError
-from gossamer.config import OPTIONS, AutoDelay, CrawlOptions
+from gossamer.config import OPTIONS, CrawlOptions
+from gossamer.config.values import AutoDelay
 from gossamer.coordinator.continuing import pack_options, unpack_options
 from gossamer.coordinator.plan import frontier_rules
 

@@ -5,14 +5,9 @@ from typing import Any, get_args
 
 import pytest
 
-from gossamer.config import (
-    OPTIONS,
-    OWN_REDIS,
-    CrawlOptions,
-    Option,
-    ScopeName,
-    StoreAddress,
-)
+from gossamer.config import OPTIONS, CrawlOptions, Option, StoreAddress
+from gossamer.config.store_address import OWN_REDIS
+from gossamer.config.values import ScopeName
 from gossamer.model.errors import UsageError
 from gossamer.urls import ScopeKind
 

@@ -1,6 +1,7 @@
 import pytest
 
-from gossamer.config import OPTIONS, Option, describe, load, options_markdown
+from gossamer.config import OPTIONS, Option, load
+from gossamer.config.report import describe, options_markdown
 
 
 def test_every_option_is_listed_with_its_origin() -> None:

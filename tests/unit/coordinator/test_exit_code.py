@@ -2,11 +2,26 @@
 
 import pytest
 
-from gossamer.coordinator.summary import FailedSeed, SeedReport, exit_code
-from gossamer.model import Outcome, Url
+from gossamer.coordinator.summary import FailedSeed, SeedReport, Summary
+from gossamer.model import Outcome, Snapshot, Url
 from gossamer.model.errors import ExitCode
 from gossamer.modules.module_stats import ModuleReport
 
+LAST = Snapshot(
+    waiting=0,
+    in_progress=0,
+    finished=1,
+    pages=1,
+    visits=1,
+    bytes=1,
+    outcomes={},
+    hosts=1,
+    elapsed_s=1.0,
+    pages_per_s=1.0,
+    ended_by=None,
+    max_pages=1,
+    max_bytes=1,
+)
 FAILED = FailedSeed(url=Url("http://a.test/"), outcome=Outcome.GONE, reason="it is gone")
 NONE = SeedReport(failed=[FAILED])
 SOME = SeedReport(failed=[FAILED], fetched=1)
@@ -42,4 +57,5 @@ FAILING = ModuleReport(name="failing", errors=3, failed_pages=3)
 def test_the_code_says_what_came_of_the_crawl(
     ended_by: str, seeds: SeedReport, module: ModuleReport, code: ExitCode
 ) -> None:
-    assert exit_code(ended_by, seeds, [module]) is code
+    summary = Summary(snapshot=LAST, ended_by=ended_by, directory="", seeds=seeds, modules=[module])
+    assert summary.exit_code is code

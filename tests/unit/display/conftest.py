@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.coordinator.summary import Summary
 from gossamer.model import Snapshot
 from gossamer.modules.module_stats import ModuleReport
-from gossamer.stores.reading import HostView, WorkerReport, WorkerView
+from gossamer.stores.reading import HostView, WorkerView
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07\r\n\u202e[red]x[/red] [/] :smile:\x9b31m\x7f\ud800"
 """What a server, a title or an exception may say."""
@@ -72,12 +73,13 @@ def hosts() -> list[HostView]:
 @pytest.fixture
 def workers() -> list[WorkerView]:
     """Return a busy worker, one elsewhere that is silent, and one that has told nothing yet."""
-    here = WorkerReport(pid=4711, machine="here.example", memory=104_000_000, busy=0.97)
-    there = WorkerReport(pid=1_234_567, machine="there.example", memory=98_300_000, busy=0.034)
+    new = WorkerView(number=3, hosts=0, in_progress=0, silent_s=0.0)
+    here = {"pid": 4711, "machine": "here.example", "memory": 104_000_000, "busy": 0.97}
+    there = {"pid": 1_234_567, "machine": "there.example", "memory": 98_300_000, "busy": 0.034}
     return [
-        WorkerView(number=1, hosts=9, in_progress=12, silent_s=0.4, report=here),
-        WorkerView(number=2, hosts=1204, in_progress=4, silent_s=12.0, report=there),
-        WorkerView(number=3, hosts=0, in_progress=0, silent_s=0.0),
+        replace(new, number=1, hosts=9, in_progress=12, silent_s=0.4, **here),
+        replace(new, number=2, hosts=1204, in_progress=4, silent_s=12.0, **there),
+        new,
     ]
 
 

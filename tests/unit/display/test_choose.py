@@ -8,11 +8,12 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from gossamer.coordinator.summary import Summary
-from gossamer.display import DisplayOptions, open_observer
+from gossamer.display import open_observer
 from gossamer.model import Event, EventKind, Snapshot
 
 Screen = Callable[[str], list[str]]
@@ -21,12 +22,12 @@ CRAWL = """
 import os, sys
 from gossamer.model import Snapshot
 from gossamer.coordinator.summary import Summary
-from gossamer.display import DisplayOptions, open_observer
+from gossamer.display import open_observer
 last = Snapshot(
     waiting=1, in_progress=2, finished=3, pages=3, visits=3, bytes=4, outcomes={}, hosts=1,
     elapsed_s=1.0, pages_per_s=3.0, ended_by=None, max_pages=10, max_bytes=100,
 )
-with open_observer(DisplayOptions(), sys.stdout, sys.stderr, os.environ) as observer:
+with open_observer(sys.stdout, sys.stderr, os.environ) as observer:
     observer.tick(last, [])
     print("a module's line")
     ending = input()
@@ -42,25 +43,25 @@ print("the shell's prompt")
 @pytest.mark.parametrize(
     ("options", "terminal", "style"),
     [
-        (DisplayOptions(), True, "LiveDisplay"),
-        (DisplayOptions(), False, "PlainLines"),
-        (DisplayOptions(verbose=True), True, "PlainLines"),
-        (DisplayOptions(verbose=True), False, "PlainLines"),
-        (DisplayOptions(quiet=True), True, "ErrorsOnly"),
-        (DisplayOptions(quiet=True), False, "ErrorsOnly"),
-        (DisplayOptions(log_format="json"), True, "JsonLog"),
-        (DisplayOptions(log_format="json", verbose=True), False, "JsonLog"),
-        (DisplayOptions(log_format="json", quiet=True), False, "JsonLog"),
+        ({}, True, "LiveDisplay"),
+        ({}, False, "PlainLines"),
+        ({"verbose": True}, True, "PlainLines"),
+        ({"verbose": True}, False, "PlainLines"),
+        ({"quiet": True}, True, "ErrorsOnly"),
+        ({"quiet": True}, False, "ErrorsOnly"),
+        ({"log_format": "json"}, True, "JsonLog"),
+        ({"log_format": "json", "verbose": True}, False, "JsonLog"),
+        ({"log_format": "json", "quiet": True}, False, "JsonLog"),
     ],
 )
 def test_the_style_follows_from_the_options_and_the_terminal(
-    options: DisplayOptions, terminal: bool, style: str, monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], terminal: bool, style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = io.StringIO()
     monkeypatch.setattr(error, "isatty", lambda: terminal)
-    with open_observer(options, io.StringIO(), error, {"TERM": "xterm"}) as observer:
+    with open_observer(io.StringIO(), error, {"TERM": "xterm"}, **options) as observer:
         assert type(observer).__name__ == style
-        assert observer.wants_events is options.verbose
+        assert observer.wants_events is bool(options.get("verbose"))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_simple_terminal_gets_lines(
     monkeypatch.setenv("TERM", term)
     master, slave = pty.openpty()
     with os.fdopen(slave, "w") as stream:
-        with open_observer(DisplayOptions(), None, stream, os.environ) as observer:
+        with open_observer(None, stream, os.environ) as observer:
             observer.tick(snapshot, [])
         sent = os.read(master, 65_536).decode()
     os.close(master)
@@ -87,7 +88,7 @@ def test_a_pipe_gets_no_escape_sequence_whatever_the_environment_says(
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     error = io.StringIO()
-    with open_observer(DisplayOptions(), None, error, os.environ) as observer:
+    with open_observer(None, error, os.environ) as observer:
         observer.tick(snapshot, [])
         observer.close(summary)
     assert "\x1b" not in error.getvalue()
@@ -97,7 +98,7 @@ def test_words_for_every_step_go_to_standard_output_and_the_rest_to_standard_err
     snapshot: Snapshot,
 ) -> None:
     out, error = io.StringIO(), io.StringIO()
-    with open_observer(DisplayOptions(verbose=True), out, error, {}) as observer:
+    with open_observer(out, error, {}, verbose=True) as observer:
         observer.event(Event(EventKind.FETCHED, 0, "http://a.test/"))
         observer.tick(snapshot, [])
     assert out.getvalue() == " 0   Fetched: http://a.test/\n"
@@ -106,9 +107,7 @@ def test_words_for_every_step_go_to_standard_output_and_the_rest_to_standard_err
 
 def test_a_log_for_machines_has_nothing_else_in_it(snapshot: Snapshot, summary: Summary) -> None:
     error = io.StringIO()
-    with open_observer(
-        DisplayOptions(log_format="json", verbose=True), None, error, {}
-    ) as observer:
+    with open_observer(None, error, {}, log_format="json", verbose=True) as observer:
         logging.getLogger("some.library").warning("two\nlines")
         observer.event(Event(EventKind.FETCHED, 0, "http://a.test/"))
         observer.tick(snapshot, [])

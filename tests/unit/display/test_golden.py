@@ -31,7 +31,6 @@ from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import Cause, CauseCount, Event, EventKind, HostKey, Outcome, Snapshot, Url
 from gossamer.outputs.contract import OutputReport
 from gossamer.stores.reading import HostView, WorkerView
-from gossamer.views.status import worker_entries
 
 GOLDEN = Path(__file__).with_name("golden")
 NOW = 1_700_000_000.25
@@ -71,7 +70,7 @@ def screens(panels: dict[str, Panel], sizes: list[tuple[int, int]]) -> str:
 @pytest.fixture
 def panel(snapshot: Snapshot, hosts: list[HostView], workers: list[WorkerView]) -> Panel:
     said = [Message("info", "continuing"), Message("warning", "slow.example asks for patience")]
-    return Panel(snapshot, hosts, worker_entries(workers), said, "here.example")
+    return Panel(snapshot, hosts, workers, said, "here.example")
 
 
 def test_live(panel: Panel, check: Callable[[str], None]) -> None:
@@ -290,17 +289,16 @@ def test_estimates(snapshot: Snapshot, check: Callable[[str], None]) -> None:
 
 
 def test_workers(workers: list[WorkerView], check: Callable[[str], None]) -> None:
-    entries = worker_entries(workers)
-    busy = [replace(entries[0], busy=share) for share in (0.0, 0.004, 1.0, 1.04, math.nan)]
-    busy += [replace(entries[0], silent_s=seconds) for seconds in (5.0, 5.1)]
+    busy = [replace(workers[0], busy=share) for share in (0.0, 0.004, 1.0, 1.04, math.nan)]
+    busy += [replace(workers[0], silent_s=seconds) for seconds in (5.0, 5.1)]
     lines = [" | ".join(WORKER_HEADING)]
     lines += [
-        " | ".join([*worker_cells(entry), worker_remark(entry, here)])
-        for here, entry in product(("here.example", "there.example"), [*entries, *busy])
+        " | ".join([*worker_cells(worker), worker_remark(worker, here)])
+        for here, worker in product(("here.example", "there.example"), [*workers, *busy])
     ]
-    for some in ([], entries, entries[:1], entries[2:]):
+    for some in ([], workers, workers[:1], workers[2:]):
         lines.append(f"at work: {at_work(some)}")
     for number, room in ((3, 3), (3, 2), (3000, 2)):
-        shown, others = first_workers(entries * (number // 3), room)
+        shown, others = first_workers(workers * (number // 3), room)
         lines.append(f"{number} workers in {room} lines: {len(shown)}, {others}")
     check("".join(f"{line.rstrip()}\n" for line in lines))

@@ -8,13 +8,12 @@ from gossamer.display.live import FULL_HEIGHT, HEIGHT_WITHOUT_WORKERS, Panel
 from gossamer.display.outlet import Message
 from gossamer.model import Snapshot
 from gossamer.stores.reading import HostView, WorkerView
-from gossamer.views.status import worker_entries
 
 
 @pytest.fixture
 def panel(snapshot: Snapshot, hosts: list[HostView], workers: list[WorkerView]) -> Panel:
     said = [Message("info", "continuing"), Message("warning", "slow.example asks for patience")]
-    return Panel(snapshot, hosts, worker_entries(workers), said, "here.example")
+    return Panel(snapshot, hosts, workers, said, "here.example")
 
 
 def render(panel: Panel, width: int = 80, height: int = 24) -> str:

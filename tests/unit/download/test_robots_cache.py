@@ -252,8 +252,8 @@ def test_all_who_wait_share_one_fetch() -> None:
         verdicts = await asyncio.gather(*judging)
         assert [verdict.allowed for verdict in verdicts] == [True, False, True]
         assert len(web.asked) == 1
-        assert "1 authorities" in repr(cache)
-        assert "0 fetches" in repr(cache)
+        assert cache._memory.packed("http://a.test") is not None
+        assert not cache._pending
 
     play(story)
 
@@ -355,7 +355,7 @@ def test_whoever_waits_for_its_turn_is_not_asked_about_again() -> None:
             assert verdict is not None
             assert verdict.allowed
         assert cache.known_verdict(homes[0]) is None, "it is told once"
-        assert "0 promises" in repr(cache)
+        assert not cache._verdicts
         cache.remember_verdict(homes[0], await cache.judge(homes[0]))
         await cache.judge(homes[1])
         await cache.judge(homes[2])
@@ -418,10 +418,10 @@ def test_a_file_replaced_again_and_again_takes_its_place_once() -> None:
         web.serve("http://a.test/robots.txt", "User-agent: *\nDisallow: /x")
         cache = web.cache()
         await cache.judge(Url("http://a.test/"))
-        before = repr(cache)
+        before = cache._memory._small.bytes
         for _ in range(5):
             web.now += DAY_S
             await cache.judge(Url("http://a.test/"))
-        assert repr(cache) == before
+        assert cache._memory._small.bytes == before > 0
 
     play(story)

@@ -5,8 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.model import Outcome, Url
-from gossamer.policy import RobotsRules, product_token
-from gossamer.policy.robots import MAX_CRAWL_DELAY_S, MAX_ROBOTS_BYTES, parse_robots
+from gossamer.policy.robots import (
+    MAX_CRAWL_DELAY_S,
+    MAX_ROBOTS_BYTES,
+    RobotsRules,
+    parse_robots,
+    product_token,
+)
 
 AGENT = "gossamer"
 

@@ -3,13 +3,14 @@
 import pytest
 
 from gossamer.model import Cause, Headers, Outcome, Response, Url
-from gossamer.policy import RobotsState, decide_robots
 from gossamer.policy.robots_state import (
     FIRST_NETWORK_RETRY_S,
     FIRST_RETRY_S,
     MAX_AGE_S,
     MAX_RETRY_S,
     MAX_STALE_AGE_S,
+    RobotsState,
+    decide_robots,
 )
 
 AGENT = "gossamer"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 import trustme
+import uvloop
 
 from gossamer.model.errors import UsageError
 from gossamer.testing import KeepOpen, Repeat, Reset, Web, server
@@ -103,7 +104,7 @@ def test_waiting_for_requests(web: Web, dial: Dial) -> None:
 
 
 LOOPS = pytest.mark.parametrize(
-    "new_event_loop", [server.new_event_loop, asyncio.new_event_loop], ids=["default", "asyncio"]
+    "new_event_loop", [uvloop.new_event_loop, asyncio.new_event_loop], ids=["default", "asyncio"]
 )
 
 

@@ -22,8 +22,8 @@ from gossamer.urls import (
     normalise,
     parse_seed,
     resolve,
-    resolve_plain,
 )
+from gossamer.urls.normalise import resolve_plain
 
 # Surrogates, NUL and every plane of Unicode.
 ANY_TEXT = st.text(st.characters())

@@ -4,15 +4,9 @@ import pytest
 
 from gossamer.model import Url
 from gossamer.model.errors import UsageError
-from gossamer.urls import (
-    Domains,
-    Scope,
-    SeedKeyCollector,
-    SeedKeys,
-    SeedLine,
-    parse_seed_line,
-    scope_key,
-)
+from gossamer.urls import Domains, Scope
+from gossamer.urls.scope import scope_key
+from gossamer.urls.seeds import SeedKeyCollector, SeedKeys, SeedLine, parse_seed_line
 
 A = Url("https://a.example/")
 

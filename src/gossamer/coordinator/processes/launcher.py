@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -60,12 +60,11 @@ class Launcher:
         """Is told when a launcher was replaced, for people."""
         self._control = control
         self._pid = pid
-        self._buffer = bytearray()
+        self._buffer = b""
         self._starting: deque[tuple[bool, asyncio.Future[int]]] = deque()
-        """Who waits for a process, in the order of the requests, and whether it is a worker; also
-        those who gave up."""
+        """The processes that were asked for: whether each is a worker, and the future of its id."""
         self._processes: dict[int, LaunchedProcess] = {}
-        """Those that are there."""
+        """The processes that have started and not ended, by id."""
         self._orphaned: set[int] = set()
         self._ended: asyncio.Queue[ProcessEnded | None] = asyncio.Queue()
         """The workers that have ended; None at the end: there will be no more."""
@@ -213,8 +212,8 @@ class Launcher:
         if not data:
             self._note_death()
             return
-        self._buffer += data
-        for line in _lines(self._buffer):
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
             event = msgspec.json.decode(line, type=LauncherEvent)
             if isinstance(event, ProcessStarted):
                 is_worker, waiting = self._starting.popleft()
@@ -239,7 +238,7 @@ class Launcher:
         self._is_dead = True
         self._detach()
         self._control.close()
-        self._buffer.clear()
+        self._buffer = b""
         self._orphaned = set(self._processes)
         starting, self._starting = self._starting, deque()
         for _, process_id in starting:
@@ -316,13 +315,6 @@ def _collect(pid: int) -> bool:
     return True
 
 
-def _lines(buffer: bytearray) -> Iterator[bytes]:
-    """Yield the complete lines in a buffer, and remove them from it."""
-    while (end := buffer.find(b"\n")) >= 0:
-        yield bytes(buffer[:end])
-        del buffer[: end + 1]
-
-
 class LaunchedProcess:
     """A process that can be killed and watched, whoever its parent is by now; to be closed."""
 
@@ -352,8 +344,7 @@ class LaunchedProcess:
 
     def has_ended(self) -> bool:
         """Tell whether it has ended; whether its parent has collected it does not matter."""
-        if not self._has_ended:
-            self._has_ended = self._is_over()
+        self._has_ended = self._has_ended or self._is_over()
         return self._has_ended
 
     def close(self) -> None:

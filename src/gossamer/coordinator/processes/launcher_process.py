@@ -66,9 +66,9 @@ class LauncherProcess:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._processes: dict[int, CrashNote | None] = {}
-        """Those that were forked: workers with their notes, and writers of outputs."""
+        """The forked processes, by id: workers with their notes, and writers of outputs."""
         self._locks = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
-        """What workers share: each has the descriptor, and locks bytes of it."""
+        """A file that workers share: each has the descriptor, and locks bytes of it."""
         self._news, self._wake = socket.socketpair()
         self._news.setblocking(False)
         self._wake.setblocking(False)

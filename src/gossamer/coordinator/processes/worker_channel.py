@@ -77,20 +77,20 @@ class WorkerConfig(msgspec.Struct, frozen=True, kw_only=True):
     slots: int
     """How many requests it may have under way."""
     options: bytes
-    """Those of the crawl, packed."""
+    """The packed options of the crawl."""
     local_options: dict[str, str]
-    """Where its store and its directory are: what is not stored with the crawl."""
+    """Its store, name and directory, which are not stored with the crawl."""
     modules: tuple[str, ...]
-    """The names of those that it loads."""
+    """The names of the modules that it loads."""
     coordinator_hooks: Hooks | None = None
-    """Those of the modules in the process that started it; None: there are none."""
+    """The hooks of the modules in the process that started it; None: it has no modules."""
     wants_events: bool = False
     clock_offset_s: float
     lease_s: float
     has_joined: bool = False
     """Whether it reaches the frontier through queues, and not through who started it."""
     identity: str = ""
-    """That of the crawl, by which modules know its results."""
+    """The identity of the crawl, by which modules know its results."""
     resumed_from: int = 0
     gaps: frozenset[int] = frozenset()
     dns: NameTable | None = None

@@ -275,14 +275,14 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], float]
     lease_s: float
     watch: Callable[[Event], None] | None = None
-    """Wants to know each step; None: nobody does."""
+    """Called with each step; None: nobody watches."""
     dns: NameTable | None = None
     note: CrashNote | None = None
-    """Tells others which pages are in hand."""
+    """The pages in hand, noted for others in case the process dies."""
     address_locks: AddressLocks | None = None
-    """Those that workers of other processes have too."""
+    """The locks that limit requests to one address, shared with other processes."""
     number: int = 0
-    """That of its worker, or of the first."""
+    """The number of its worker, or of its first one."""
 
 
 async def open_worker_context(

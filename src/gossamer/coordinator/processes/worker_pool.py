@@ -38,7 +38,7 @@ from gossamer.stores.rows import PATIENCE_S
 
 CHECK_EVERY_S = 0.05
 ADD_EVERY_S = 0.3
-"""How soon after a worker was added another one may be: it has to show what it can do."""
+"""The pause after a worker was added: it has to show what it can do."""
 BUSY = 0.6
 """A worker that wants a core for this share of the time has as much to do as it can do."""
 MOST_FALLS = 5
@@ -56,7 +56,7 @@ SILENCE_SHARE, LEAST_SILENCE_S = 0.8, 5.0
 
 
 class Listener(Protocol):
-    """Whoever shows what workers say."""
+    """Shows what workers say."""
 
     def event(self, event: Event) -> None:
         """Take one step of the crawl."""
@@ -100,10 +100,10 @@ def shares(total: int, parts: int) -> list[int]:
 
 
 class PoolPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What the workers are to do, how many there are, and what they find at this end."""
+    """The configuration of a worker pool: what workers do, how many there are, whom they reach."""
 
     config: WorkerConfig
-    """For all of them; number and slots are those of each."""
+    """The configuration of every worker; each gets its own number and slots."""
     size: Autoscale
     connections: int
     """How many requests all of them together may have under way."""
@@ -152,7 +152,7 @@ class WorkerPool:
         self._changing = asyncio.Lock()
         """Held while the set of workers changes."""
         self._unseen: deque[ProcessEnded] = deque()
-        """The workers that have ended and are not yet seen off."""
+        """The workers that have ended and whose leases are not taken back yet."""
         self._missing: deque[int] = deque()
         """The numbers of the dead whose successors count already, and are still to be started."""
         self._adding: asyncio.Task[None] | None = None
@@ -161,9 +161,6 @@ class WorkerPool:
         self._falls = 0
         self._stopping = False
         self._changed = asyncio.Event()
-
-    def __repr__(self) -> str:
-        return f"<WorkerPool: {len(self._workers)} workers>"
 
     def wake(self) -> None:
         """Let the workers have what there may be for them now."""

@@ -8,41 +8,39 @@ _TWO = OK + b"Content-Length: 2\r\n\r\nhi"
 _STRAY = OK + b"Content-Length: 5\r\n\r\nstray"
 _HEAD = OK + b"Content-Length: 1000000\r\n\r\n"
 _PAST = "Sun, 06 Nov 1994 08:49:37 GMT"
+_LAST = b"\r\n0\r\n\r\n"
+
+
+def _with(field: bytes, body: bytes = b"hi") -> bytes:
+    """Return an answer with this line, or these, in its header."""
+    return OK + field + b"\r\n\r\n" + body
+
+
+def _sized(length: bytes, body: bytes = b"hi") -> bytes:
+    """Return an answer with this Content-Length."""
+    return _with(b"Content-Length: " + length, body)
+
 
 _LENGTHS = (
-    sends(
-        "length-too-big", "promises more bytes than it sends", OK + b"Content-Length: 100\r\n\r\nhi"
-    ),
+    sends("length-too-big", "promises more bytes than it sends", _sized(b"100")),
     sends("length-too-small", "sends more bytes than promised", _TWO + b" there" * 100, Pause(0.2)),
-    sends("length-negative", "has a negative Content-Length", OK + b"Content-Length: -2\r\n\r\nhi"),
-    sends(
-        "length-word",
-        "has a word as its Content-Length",
-        OK + b"Content-Length: thousand\r\n\r\nhi",
-    ),
-    sends(
-        "lengths-differ",
-        "has two different lengths",
-        OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi!",
-    ),
-    sends(
-        "lengths-same",
-        "has the same length twice",
-        OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nhi",
-    ),
+    sends("length-negative", "has a negative Content-Length", _sized(b"-2")),
+    sends("length-word", "has a word as its Content-Length", _sized(b"thousand")),
+    sends("lengths-differ", "has two different lengths", _sized(b"2\r\nContent-Length: 3", b"hi!")),
+    sends("lengths-same", "has the same length twice", _sized(b"2\r\nContent-Length: 2")),
     sends(
         "length-and-chunked",
         "has a length and chunks",
-        OK + b"Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+        _sized(b"9\r\nTransfer-Encoding: chunked", b"2\r\nhi" + _LAST),
     ),
 )
 
 _CHUNKS = (
-    sends("chunk-size-bad", "has a chunk of no size", _CHUNKED + b"zz\r\nhi\r\n0\r\n\r\n"),
+    sends("chunk-size-bad", "has a chunk of no size", _CHUNKED + b"zz\r\nhi" + _LAST),
     sends(
         "chunk-size-overflow",
         "has a chunk size of twenty digits",
-        _CHUNKED + b"f" * 20 + b"\r\nhi\r\n0\r\n\r\n",
+        _CHUNKED + b"f" * 20 + b"\r\nhi" + _LAST,
     ),
     sends(
         "chunks-tiny",
@@ -64,19 +62,13 @@ _HEADERS = (
     sends(
         "header-folded",
         "folds a header field over two lines",
-        OK + b"X: a\r\n b\r\nContent-Length: 2\r\n\r\nhi",
+        _with(b"X: a\r\n b\r\nContent-Length: 2"),
     ),
-    sends("header-nul", "has a NUL in its header", OK + b"X: a\0b\r\n\r\nhi"),
+    sends("header-nul", "has a NUL in its header", _with(b"X: a\0b")),
     sends(
-        "header-bare-cr",
-        "has a carriage return in a header field",
-        OK + b"X: a\rSet-Cookie: b\r\n\r\nhi",
+        "header-bare-cr", "has a carriage return in a header field", _with(b"X: a\rSet-Cookie: b")
     ),
-    sends(
-        "header-giant",
-        "has a header field of two megabytes",
-        OK + b"X: " + b"a" * 2_000_000 + b"\r\n\r\nhi",
-    ),
+    sends("header-giant", "has a header field of two megabytes", _with(b"X: " + b"a" * 2_000_000)),
     sends("headers-many", "has ten thousand header fields", OK + b"X: a\r\n" * 10_000 + b"\r\nhi"),
     sends("headers-endless", "never ends its header", OK, Repeat(b"X: a\r\n")),
     sends(

@@ -13,25 +13,23 @@ from gossamer.testing.server import LOOPBACK, ServerThread
 from gossamer.testing.simulator.content import CODINGS, CONTENT, MARKUP
 from gossamer.testing.simulator.fault import Fault, FaultRequest
 from gossamer.testing.simulator.framing import FRAMING, SLOW
-from gossamer.testing.simulator.hosts import HonestPages, HostProfile, Hosts, page_path
+from gossamer.testing.simulator.hosts import HonestPages, Hosts, page_path
 from gossamer.testing.simulator.links import LINKS, REDIRECTS, TRAPS
 from gossamer.testing.simulator.robots import ROBOTS_FAULTS
 from gossamer.testing.site import NOT_FOUND, Prepared, Raw, prepare
 from gossamer.testing.traffic import RequestRecord
 
-FAMILIES: Mapping[str, tuple[Fault, ...]] = MappingProxyType(
-    {
-        "HTTP": FRAMING,
-        "content codings": CODINGS,
-        "redirects": REDIRECTS,
-        "types and charsets": CONTENT,
-        "markup": MARKUP,
-        "links": LINKS,
-        "robots.txt and sitemaps": ROBOTS_FAULTS,
-        "time": SLOW,
-        "traps": TRAPS,
-    }
-)
+FAMILIES: Mapping[str, tuple[Fault, ...]] = {
+    "HTTP": FRAMING,
+    "content codings": CODINGS,
+    "redirects": REDIRECTS,
+    "types and charsets": CONTENT,
+    "markup": MARKUP,
+    "links": LINKS,
+    "robots.txt and sitemaps": ROBOTS_FAULTS,
+    "time": SLOW,
+    "traps": TRAPS,
+}
 """The faults by subject, as people read them."""
 
 FAULTS: Mapping[str, Fault] = MappingProxyType(
@@ -50,7 +48,7 @@ class SimulatedWeb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     hosts: int = 100
     pages: int = 100
     """How many pages the largest host has; the others have fewer, by a power law."""
-    faults: Mapping[str, float] = MappingProxyType({})
+    faults: Mapping[str, float] = {}
     """The share of the hosts that have each fault; with 0, the host of its name is linked."""
     domain: str = "test"
     catalogue: Mapping[str, Fault] = FAULTS
@@ -121,7 +119,9 @@ class ServedWeb:
 
     def honest_urls(self, label: str) -> list[str]:
         """Return the pages of a host that a crawl from its home page must have."""
-        host = self._host(label)
+        host = self.web.all_hosts.find(label)
+        if host is None:
+            raise UsageError(f"this web has no host {label!r}")
         pages = [page for page in range(host.size) if not host.is_private(page)]
         return [f"{self.origin(label)}{page_path(host, page)}" for page in pages]
 
@@ -140,12 +140,6 @@ class ServedWeb:
         played = host.fault and host.fault.answer(FaultRequest(origin, record, honest))
         answer = played or honest()
         return answer if isinstance(answer, Raw) else prepare(answer)
-
-    def _host(self, label: str) -> HostProfile:
-        host = self.web.all_hosts.find(label)
-        if host is None:
-            raise UsageError(f"this web has no host {label!r}")
-        return host
 
     def _neighbours(self, label: str) -> Iterator[str]:
         if label == "h0":

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from gossamer.config import StoreAddress
 from gossamer.frontier.rules import FrontierRules
@@ -35,7 +36,12 @@ def test_they_are_seen_as_they_were_told_last(tmp_path: Path) -> None:
             expected = [
                 WorkerView(number=0, hosts=0, in_progress=0, silent_s=6.0, dead_in_s=114.0),
                 WorkerView(
-                    number=1, hosts=0, in_progress=0, silent_s=2.0, dead_in_s=118.0, report=REPORT
+                    **asdict(REPORT),
+                    number=1,
+                    hosts=0,
+                    in_progress=0,
+                    silent_s=2.0,
+                    dead_in_s=118.0,
                 ),
             ]
             assert await read(tmp_path, 16.0) == expected
