@@ -56,7 +56,7 @@ def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | N
     gc.set_threshold(20_000, 20, 20)
     with open_observer(display, sys.stdout, sys.stderr, os.environ) as observer:
 
-        async def run() -> Summary:  # a scorer may ask for the event loop when it is made
+        async def run() -> Summary | None:  # a scorer may ask for the event loop when it is made
             crawl = Crawl(plan, modules, observer, launcher=lambda: launcher)
             if retry is not None:
                 crawl.retry(retry)
@@ -65,6 +65,8 @@ def run_crawl(options: CrawlOptions, launcher: Launcher, retry: RetryRequest | N
         try:
             summary = uvloop.run(run())
         except asyncio.CancelledError:
+            summary = None
+        if summary is None:
             again = command_to_continue(plan, "interrupted", os.environ)
             message = "stopped at once" + (f"; continue with: {again}" if again else "")
             observer.say("warning", message)

@@ -52,14 +52,14 @@ def replay(
     display = DisplayOptions(log_format=log_format, quiet=quiet)
     with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
 
-        async def run() -> list[ReplayReport]:
+        async def run() -> list[ReplayReport] | None:
             replayed = Replay(plan, modules, observer, from_start=from_start)
             return await run_until_signalled(replayed, partial(observer.say, "info"))
 
         try:
             reports = uvloop.run(run())
         except asyncio.CancelledError:
-            reports = []
+            reports = None
         if not reports or reports[-1].stopped:
             named = [word for name in module for word in ("--module", name)]
             again = crawl_command(plan, os.environ, "replay", *named)
@@ -120,12 +120,14 @@ def export(
     with open_observer(display, sys.stdout, sys.stderr, {}) as observer:
         say = partial(observer.say, "info")
 
-        async def run() -> ExportReport:
+        async def run() -> ExportReport | None:
             return await run_until_signalled(Export(request, wishes, say, only_new=new), say)
 
         try:
             report = uvloop.run(run())
         except asyncio.CancelledError:
+            report = None
+        if report is None:
             observer.say("warning", "stopped at once")
             return ExitCode.INTERRUPTED
         return _report_export(report, observer)

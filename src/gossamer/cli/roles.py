@@ -60,6 +60,10 @@ class Role(Protocol):
     def stop(self) -> None:
         """Leave soon."""
 
+    @property
+    def is_working(self) -> bool:
+        """Whether something is in progress that is to be finished."""
+
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules that ran here."""
 
@@ -132,7 +136,7 @@ def _run(options: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
             ended_by = uvloop.run(run_until_signalled(role, say))
         except asyncio.CancelledError:
             return ExitCode.INTERRUPTED
-        say("left the crawl" if ended_by == "interrupted" else "the crawl is over")
+        say("left the crawl" if ended_by in {None, "interrupted"} else "the crawl is over")
         failures = module_failures(role.report())
         for failure in failures:
             observer.say("error", failure)

@@ -1,4 +1,7 @@
-"""The handling of signals: the first finishes what is in progress, the second quits."""
+"""The handling of signals: the first finishes what is in progress, the second quits.
+
+While nothing is in progress the first one quits: a server that is away is not waited for.
+"""
 
 import asyncio
 import signal
@@ -23,6 +26,10 @@ class Stoppable(Protocol[R_co]):
     def stop(self) -> None:
         """Finish soon."""
 
+    @property
+    def is_working(self) -> bool:
+        """Whether something is in progress that is to be finished; else `run` may be cancelled."""
+
 
 class SignalMeaning:
     """Tells what a signal is meant to do, by when the first one came."""
@@ -38,20 +45,34 @@ class SignalMeaning:
         return "nothing" if now - self._first_at < ECHO_S else "quit"
 
 
-async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co:
-    """Run; the first signal stops it, the second cancels it."""
+async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co | None:
+    """Run; the first signal stops it, the second cancels it.
+
+    None: the first one came while nothing was in progress.
+    """
     running = asyncio.ensure_future(work.run())
     loop = asyncio.get_running_loop()
     meaning = SignalMeaning()
+    was_idle = False
 
     def take() -> None:
+        nonlocal was_idle
         match meaning.of(loop.time()):
-            case "stop":
+            case "stop" if work.is_working:
                 say("finishing what is in progress; press Ctrl-C again to quit now")
                 work.stop()
+            case "stop":
+                was_idle = True
+                say("nothing is in progress: stopping at once")
+                running.cancel()
             case "quit":
                 running.cancel()
 
     for number in SIGNALS:
         loop.add_signal_handler(number, take)
-    return await running
+    try:
+        return await running
+    except asyncio.CancelledError:
+        if was_idle:
+            return None
+        raise

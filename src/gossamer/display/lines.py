@@ -12,13 +12,13 @@ from typing import TextIO
 import msgspec
 
 from gossamer.config import LogFormat
-from gossamer.coordinator.observer import Level, Observer
+from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.processes.worker_channel import logging_to
 from gossamer.coordinator.summary import Summary
 from gossamer.display.outlet import Message, Outlet, RateLimit, printable, sentence
 from gossamer.display.status import status_line, waits_for
 from gossamer.display.summary import summary_text, trouble
-from gossamer.model import Event, EventKind, Outcome, Snapshot
+from gossamer.model import Event, EventKind, Level, Outcome, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
 from gossamer.views.status import worker_entries
 
