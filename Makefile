@@ -71,7 +71,7 @@ format: $(READY)  ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=python of another version
+bench: $(READY) $(DOCS)  ## measure, beside a peer in the same run; BASELINE=folder of another clone
 	$(BIN)/python benchmarks/bench_page.py
 	$(BIN)/python benchmarks/bench_similarity.py
 	PYTHONPATH=tools $(BIN)/python -m benchmarks.peers --sites "small pages" --crawlers Gossamer \

@@ -1,9 +1,9 @@
 """What the processes of a crawl cost: one page alone, one site, and 1,000 hosts with four workers.
 
-    PYTHONPATH=tools python -m benchmarks.bench_processes [PYTHON OF ANOTHER VERSION]
+    PYTHONPATH=tools python -m benchmarks.bench_processes [FOLDER OF ANOTHER CLONE]
 
-Another version, such as that of a clone of an earlier commit, is run beside this one, in turn, and
-the ratios of the best turns are printed.
+Another version is a clone of another commit, after `make setup` there. It is run beside this one,
+in turn, each with its own Python and its own scripts, and the ratios of the best turns are printed.
 """
 
 import json
@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.peers.nginx import SiteServer, serve
 from benchmarks.peers.sites import SMALL, site
@@ -35,14 +35,30 @@ RATE = "pages/s"
 Figures = dict[str, float]
 
 
-def run_command(python: str, url: str, *options: str) -> tuple[float, float]:
+class Version(NamedTuple):
+    """A clone of Gossamer: this one, or one of another commit."""
+
+    root: Path
+    python: Path
+
+    def crawl_graph(self) -> list[str]:
+        """Return the command that crawls the synthetic web, to be run in the clone."""
+        old = self.root / "tests/perf/crawl_graph.py"
+        script = [str(old)] if old.exists() else ["-m", "benchmarks.crawl_graph"]
+        return [str(self.python), *script]
+
+
+THIS = Version(ROOT, Path(sys.executable))
+
+
+def run_command(version: Version, url: str, *options: str) -> tuple[float, float]:
     """Crawl with the command of a version; return the time and the CPU time in seconds."""
     with tempfile.TemporaryDirectory() as folder:
         # Without a pause: it would be most of the time.
         given = ["--quiet", "--delay", "0s", "--dir", f"{folder}/crawl", *options]
         started = time.perf_counter()
         process = subprocess.Popen(
-            [str(Path(python).with_name("gossamer")), "crawl", url, *given], env=ENVIRONMENT
+            [str(version.python.with_name("gossamer")), "crawl", url, *given], env=ENVIRONMENT
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -50,25 +66,28 @@ def run_command(python: str, url: str, *options: str) -> tuple[float, float]:
         return time.perf_counter() - started, usage.ru_utime + usage.ru_stime
 
 
-def one_page(python: str, web: Web) -> Figures:
+def one_page(version: Version, web: Web) -> Figures:
     """Crawl one page; return what it took."""
-    wall_s, cpu_s = run_command(python, f"{web.base_url}/")
+    wall_s, cpu_s = run_command(version, f"{web.base_url}/")
     return {"CPU ms": 1e3 * cpu_s, "wall ms": 1e3 * wall_s}
 
 
-def one_site(python: str, server: SiteServer) -> Figures:
+def one_site(version: Version, server: SiteServer) -> Figures:
     """Crawl a manual of small pages, with several connections; return what a page took."""
     at_once = ("--connections", "16", "--host-connections", "16", "--similarity", "off")
-    wall_s, cpu_s = run_command(python, server.seed, *at_once, "--max-pages", "1000000")
+    wall_s, cpu_s = run_command(version, server.seed, *at_once, "--max-pages", "1000000")
     pages = len({one.page for one in server.requests()} & server.site.pages)
     assert pages == len(server.site.pages)
     return {RATE: pages / wall_s, "CPU ms a page": 1e3 * cpu_s / pages}
 
 
-def many_hosts(python: str) -> Figures:
+def many_hosts(version: Version) -> Figures:
     """Crawl many hosts with four workers; return what a page took."""
-    command = [python, "-m", "benchmarks.crawl_graph", json.dumps(WEB)]
-    ran = subprocess.run(command, capture_output=True, check=True, cwd=ROOT, env=ENVIRONMENT)
+    command = [*version.crawl_graph(), json.dumps(WEB)]
+    environment = ENVIRONMENT | {"PYTHONPATH": "tools"}  # that of the clone
+    ran = subprocess.run(
+        command, stdout=subprocess.PIPE, check=True, cwd=version.root, env=environment
+    )
     report: dict[str, Any] = json.loads(ran.stdout)
     assert report["wrong"] == []
     print(f"  memory of each process: {', '.join(f'{mb:.0f} MB' for mb in report['process_mb'])}")
@@ -80,16 +99,16 @@ def many_hosts(python: str) -> Figures:
 
 
 def compare(
-    name: str, measure: Callable[[str], Figures], other: str | None, turns: int = TURNS
+    name: str, measure: Callable[[Version], Figures], other: Version | None, turns: int = TURNS
 ) -> None:
     """Print the best figures of this version, beside those of another one."""
     print(name, flush=True)
-    versions = [sys.executable] if other is None else [sys.executable, other]
-    runs: dict[str, list[Figures]] = {python: [] for python in versions}
+    versions = [THIS] if other is None else [THIS, other]
+    runs: dict[Version, list[Figures]] = {version: [] for version in versions}
     for _ in range(turns):
-        for python in versions:
-            runs[python].append(measure(python))
-    ours = best(runs[sys.executable])
+        for version in versions:
+            runs[version].append(measure(version))
+    ours = best(runs[THIS])
     theirs = best(runs[other]) if other else {}
     for figure, value in ours.items():
         beside = f", before {theirs[figure]:.3g}: {value / theirs[figure]:.2f} x" if theirs else ""
@@ -106,13 +125,18 @@ def best(turns: Sequence[Figures]) -> Figures:
 
 def main() -> None:
     """Measure."""
-    other = sys.argv[1] if len(sys.argv) > 1 else None
+    other = None
+    if len(sys.argv) > 1:
+        root = Path(sys.argv[1]).resolve()
+        other = Version(root, root / ".venv/bin/python")
+        if not other.python.exists():
+            sys.exit(f"{root} is no clone that has been set up: run make setup there")
     with Web() as web:
         web.site("127.0.0.1").page("/")
-        compare("a crawl of one page", lambda python: one_page(python, web), other)
+        compare("a crawl of one page", lambda version: one_page(version, web), other)
     with serve(site(SMALL)) as server:
         name = f"one site, {len(server.site.pages):,} pages"
-        compare(name, lambda python: one_site(python, server), other)
+        compare(name, lambda version: one_site(version, server), other)
     name = f"{WEB['hosts']:,} hosts, {WEB['pages']:,} pages, four workers"
     compare(name, many_hosts, other, LONG_TURNS)
 

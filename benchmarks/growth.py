@@ -1,10 +1,11 @@
 """What a page costs a crawl in a file, from few known URLs to a million and from 1 host to 10,000.
 
-    PYTHONPATH=tools python -m benchmarks.growth [--most 1000000] [--store]
+    PYTHONPATH=tools python -m benchmarks.growth [--most 10000000] [--store]
 
-Run by `make bench-growth`; it takes some minutes. Each point is a process of its own that plays
-worker and frontier for a made-up web (growing_web.py), commits as often as a crawl does, and is
-measured by its CPU time and its memory. Then another process opens the store that was left.
+Run by `make bench-growth`; it takes some minutes, and far longer up to ten million. Each point is a
+process of its own that plays worker and frontier for a made-up web (growing_web.py), commits as
+often as a crawl does, and is measured by its CPU time and its memory. Then another process opens
+the store that was left.
 """
 
 import argparse
@@ -30,15 +31,17 @@ from gossamer.frontier.service import Frontier
 from gossamer.stores.bodies import ContentPacker
 from gossamer.stores.sqlite.rows import SqliteRows
 
-SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+USUAL_MOST = 1_000_000
 URLS_OF_HOSTS = 20_000
 HOSTS = (1, 10, 100, 1000, 10_000)
 STRETCHES, PAGES = 4, 2_500
 """Pages: about as many as lie between two checkpoints, so that each stretch has its share."""
 COMMIT_EVERY = 100
 """Pages: about what a fast crawl settles in a tenth of a second."""
-MOST_GROWTH = 1.3
-LONGEST_START_S = 2.0
+MOST_GROWTH = 1.25
+LONGEST_START_S = 5.0
+"""CPU time for a million URLs, and in proportion for more."""
 
 
 class GrowthPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +54,7 @@ class GrowthPoint(msgspec.Struct, frozen=True, kw_only=True):
     resident_mb: float
     file_mb: float
     start_s: float
-    """Until the first URL of the stored crawl was leased."""
+    """CPU time until the first URL of the stored crawl was leased."""
 
 
 async def visit(path: Path, known: int, hosts: int) -> dict[str, float]:
@@ -76,13 +79,13 @@ async def visit(path: Path, known: int, hosts: int) -> dict[str, float]:
 
 
 async def start(path: Path) -> float:
-    """Open the stored crawl; return how long it took until the first URL was leased."""
-    started = time.perf_counter()
+    """Open the stored crawl; return the CPU time until the first URL was leased."""
+    started = time.process_time()
     store = Frontier(SqliteRows(path), RULES, time.time())
     await store.join(0, time.time())
     await store.route([range(QUEUES)] * 16, time.time())
     leased = await store.lease(0, 1, time.time())
-    took = time.perf_counter() - started
+    took = time.process_time() - started
     assert leased.tasks
     await store.close()
     return took
@@ -103,7 +106,7 @@ def point(known: int, hosts: int) -> GrowthPoint:
     found = GrowthPoint(known=known, hosts=hosts, file_mb=file_mb, start_s=start_s, **cost)
     print(
         f"  {known:,} URLs, {hosts:,} hosts: {found.page_us:.0f} µs a page, "
-        f"{found.resident_mb:.0f} MB, started again in {start_s:.2f} s",
+        f"{found.resident_mb:.0f} MB, started again in {start_s:.2f} s of CPU",
         flush=True,
     )
     return found
@@ -119,7 +122,7 @@ def _in_process(*words: str) -> dict[str, float]:
 def table(points: Sequence[GrowthPoint]) -> str:
     """Return the points as Markdown, each with its ratio to the first."""
     lines = [
-        "| URLs known | hosts | CPU µs a page | | memory MB | | file MB | start s |",
+        "| URLs known | hosts | CPU µs a page | | memory MB | | file MB | start, CPU s |",
         "|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     first = points[0]
@@ -139,9 +142,12 @@ def verdicts(by_urls: Sequence[GrowthPoint], by_hosts: Sequence[GrowthPoint]) ->
         growth = max(one.page_us for one in points) / points[0].page_us
         word = "holds" if growth <= MOST_GROWTH else "MISSED"
         found.append(f"more {what}: at most {growth:.2f} x, wanted {MOST_GROWTH} x: {word}")
-    longest = max(one.start_s for one in by_urls)
+    longest = max(one.start_s / max(one.known / 10**6, 1) for one in by_urls)
     word = "holds" if longest <= LONGEST_START_S else "MISSED"
-    found.append(f"start: at most {longest:.2f} s, wanted {LONGEST_START_S:.0f} s: {word}")
+    found.append(
+        f"start: at most {longest:.2f} s of CPU for a million URLs, wanted "
+        f"{LONGEST_START_S:.0f} s: {word}"
+    )
     return found
 
 
@@ -175,7 +181,7 @@ def _short(number: int) -> str:
 def main() -> int:
     """Measure, print, and store what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--most", type=int, default=SIZES[-1], help="how many URLs at most")
+    parser.add_argument("--most", type=int, default=USUAL_MOST, help="how many URLs at most")
     parser.add_argument("--store", action="store_true", help="write JSON, picture and page")
     given = parser.parse_args()
     by_urls = [point(known, known // 200) for known in SIZES if known <= given.most]

@@ -52,7 +52,7 @@ Lower case, with spaces between the parts of a name: "in work" is also `in_work`
 """
 RETIRED_WORD = re.compile(rf"(?<![a-z])(?:{'|'.join(RETIRED)})(?![a-z])".replace(" ", r"\s"))
 RETIRED_OPTION = re.compile(r"(?<![\w-])--(?:crawl|random-seed)(?![\w-])")
-TEXTS = {".py", ".lua", ".sql", ".md", ".yaml", ".yml", ".toml"}
+TEXTS = {".py", ".sql", ".md", ".yaml", ".yml", ".toml"}
 UNCHECKED = {
     TESTS / "test_house.py",
     ROOT / "CHANGELOG.md",  # history

@@ -13,9 +13,8 @@ from crawled import Crawled
 from gossamer import Event, Outcome, Snapshot, Summary
 from gossamer.config import load
 from gossamer.coordinator.crawl import Crawl as OneCrawl
-from gossamer.coordinator.observer import Level
 from gossamer.coordinator.plan import Plan
-from gossamer.model import HostKey
+from gossamer.model import HostKey, Level
 from gossamer.stores.directory import CrawlDirectory
 from gossamer.stores.reading import HostView, WorkerView
 from gossamer.stores.rows import HostRow

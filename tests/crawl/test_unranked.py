@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from crawled import Crawled
 
-from gossamer.coordinator.observer import Level, Silence
+from gossamer.coordinator.observer import Silence
+from gossamer.model import Level
 from gossamer.testing import Web
 
 pytestmark = pytest.mark.req("D4")

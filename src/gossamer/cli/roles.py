@@ -7,9 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal, Protocol
 
+import uvloop
+
 from gossamer.cli.output import put_lines
 from gossamer.cli.parameters import CrawlName, option, with_options
-from gossamer.cli.signals import Stoppable, run_stoppable
+from gossamer.cli.signals import Stoppable, run_until_signalled
 from gossamer.config import CrawlOptions, load
 from gossamer.config.values import BadValueError, integer, or_none
 from gossamer.coordinator.lead_redis import StandbyFrontier
@@ -51,6 +53,10 @@ def health(
 
 class Role(Stoppable[str], Protocol):
     """What a process does in a crawl that others coordinate; it returns what ended that."""
+
+    @property
+    def is_working(self) -> bool:
+        """Whether something is in progress that is to be finished."""
 
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules that ran here."""
@@ -120,10 +126,11 @@ def _run(options: CrawlOptions, make_role: Callable[[Observer], Role]) -> int:
         sys.stdout, sys.stderr, os.environ, log_format=options.log_format, quiet=options.quiet
     ) as observer:
         role = make_role(observer)
-        ended_by = run_stoppable(lambda: role, observer)
-        if ended_by is None:
+        try:
+            ended_by = uvloop.run(run_until_signalled(role, partial(observer.say, "info")))
+        except asyncio.CancelledError:
             return ExitCode.INTERRUPTED
-        is_left = ended_by == "interrupted"
+        is_left = ended_by in {None, "interrupted"}
         observer.say("info", "left the crawl" if is_left else "the crawl is over")
         for failure in (failures := module_failures(role.report())):
             observer.say("error", failure)

@@ -1,4 +1,7 @@
-"""The handling of signals: the first finishes what is in progress, the second quits."""
+"""The handling of signals: the first finishes what is in progress, the second quits.
+
+While nothing is in progress the first one quits: a server that is away is not waited for.
+"""
 
 import asyncio
 import signal
@@ -28,11 +31,15 @@ class Stoppable(Protocol[R_co]):
     def stop(self) -> None:
         """Finish soon."""
 
+    @property
+    def is_working(self) -> bool:
+        """Whether something is in progress that is to be finished; else `run` may be cancelled."""
+
 
 def run_stoppable(make: Callable[[], Stoppable[R_co]], observer: Observer) -> R_co | None:
-    """Make something and run it, in an event loop of its own; None: a second signal ended it."""
+    """Make something and run it, in an event loop of its own; None: a signal cut it off."""
 
-    async def run() -> R_co:
+    async def run() -> R_co | None:
         return await run_until_signalled(make(), partial(observer.say, "info"))
 
     try:
@@ -41,21 +48,36 @@ def run_stoppable(make: Callable[[], Stoppable[R_co]], observer: Observer) -> R_
         return None
 
 
-async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co:
-    """Run; the first signal stops it, the second cancels it."""
+async def run_until_signalled(work: Stoppable[R_co], say: Callable[[str], None]) -> R_co | None:
+    """Run; the first signal stops it, the second cancels it.
+
+    None: the first one came while nothing was in progress.
+    """
     running = asyncio.ensure_future(work.run())
     loop = asyncio.get_running_loop()
     first_at: float | None = None
+    was_idle = False
 
     def take() -> None:
-        nonlocal first_at
-        if first_at is None:
-            first_at = loop.time()
+        nonlocal first_at, was_idle
+        if first_at is not None:
+            if loop.time() - first_at >= ECHO_S:
+                running.cancel()
+            return
+        first_at = loop.time()
+        if work.is_working:
             say("finishing what is in progress; press Ctrl-C again to quit now")
             work.stop()
-        elif loop.time() - first_at >= ECHO_S:
+        else:
+            was_idle = True
+            say("nothing is in progress: stopping at once")
             running.cancel()
 
     for number in SIGNALS:
         loop.add_signal_handler(number, take)
-    return await running
+    try:
+        return await running
+    except asyncio.CancelledError:
+        if was_idle:
+            return None
+        raise

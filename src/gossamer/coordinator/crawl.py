@@ -87,6 +87,7 @@ class Crawl:
         self._preparing: asyncio.Task[None] | None = None
         self._stopped = False
         self._has_opened = False
+        self._is_open = False
         self._is_time_over = False
         self._reports: list[ModuleReport] = []
         self._to_retry = to_retry
@@ -96,6 +97,11 @@ class Crawl:
             [module.name for module in modules],
             is_of_records=any(module.extracts for module in modules),
         )
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the crawl is open; until then it waits for its store, or for others to end."""
+        return self._is_open
 
     def stop(self) -> None:
         """End the crawl when what is in progress is finished."""
@@ -122,7 +128,7 @@ class Crawl:
             while True:
                 try:
                     async with open_to_crawl(self._open_request(), rules) as crawl:
-                        self._has_opened = True
+                        self._has_opened = self._is_open = True
                         say = partial(self._observer.say, "warning")
                         async with open_outputs(
                             self._plan, self._wishes, crawl, self._launch, say, self.stop
@@ -130,6 +136,7 @@ class Crawl:
                             return await self._crawl(crawl, outputs)
                 except CrawlChangedError as error:
                     # Its own workers have ended with it; everything else goes on as it is stored.
+                    self._is_open = False
                     self._observer.say("warning", f"{error}: reading what is stored, to go on")
         finally:
             timer.cancel()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.plan import Plan
-from gossamer.coordinator.processes.worker_channel import Level
 from gossamer.coordinator.scoring import WatchedScorer
 from gossamer.frontier.router import Draw, QueueTable, Router
 from gossamer.frontier.scorers.builtin import Scorer
 from gossamer.frontier.scorers.loading import SafeScorer
 from gossamer.frontier.service import Frontier
+from gossamer.model import Level
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import ServedModules
 

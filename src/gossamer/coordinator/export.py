@@ -68,6 +68,11 @@ class Export:
         if self._writer is not None:
             self._writer.stopped = True
 
+    @property
+    def is_working(self) -> bool:
+        """Whether outputs are open, of which `stop` says how they are left."""
+        return self._writer is not None
+
     async def run(self) -> ExportReport:
         """Write the outputs; return what came of it."""
         with ExitStack() as stack:

@@ -245,13 +245,18 @@ class StandbyFrontier:
         self._local = local
         self._listener = listener
         self._clock = steady_clock()
-        self._stopped = asyncio.Event()
+        self._stopped = False
         self._engine: Engine | None = None
         self._is_wanted = False
 
+    @property
+    def is_working(self) -> bool:
+        """Whether it leads; else it waits for the crawl, or stands by."""
+        return self._engine is not None
+
     def stop(self) -> None:
         """Leave soon."""
-        self._stopped.set()
+        self._stopped = True
         if self._engine is not None:
             self._engine.stop()
 
@@ -265,7 +270,7 @@ class StandbyFrontier:
         async with found_crawl(self._local, say) as (address, _, plan, _):
             await load_scorer(plan).close()  # what it lacks is said before it is needed
             say("info", f"stands by for the crawl {plan.name}")
-            while not self._stopped.is_set():
+            while not self._stopped:
                 try:
                     ended_by = await self._take_turn(address, plan)
                 except LeadLostError as error:
@@ -278,9 +283,7 @@ class StandbyFrontier:
     async def _take_turn(self, address: RedisAddress, plan: Plan) -> str | None:
         """Stand by and lead once; return what ended the crawl, or None."""
         say = self._listener.say
-        async with stand_by(address, plan.name, FRONTIER_ROLE, say, self._stopped) as rows:
-            if rows is None:
-                return None
+        async with stand_by(address, plan.name, FRONTIER_ROLE, say) as rows:
             scorer = load_scorer(plan)
             request = OpenRequest(
                 address=StoreAddress("redis", url=address.url()),

@@ -3,18 +3,16 @@
 import inspect
 import logging
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from gossamer.coordinator.summary import Summary
 from gossamer.frontier.contract import FrontierClient
-from gossamer.model import Event, Snapshot
+from gossamer.model import Event, Level, Snapshot
 from gossamer.model.errors import UsageError
 from gossamer.modules.calls import describe
 from gossamer.stores.reading import HostView, WorkerView
-
-Level = Literal["info", "warning", "error"]
 
 HOSTS_SHOWN = 5
 LOG = logging.getLogger("gossamer.observer")

@@ -61,6 +61,12 @@ class Replay:
         self._observer = observer
         self._from_start = from_start
         self._stopped = False
+        self._is_open = False
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the crawl is open; until then it waits for its store, or for others to end."""
+        return self._is_open
 
     def stop(self) -> None:
         """End after the page under way."""
@@ -76,6 +82,7 @@ class Replay:
         request = ReadRequest(address=store, name=name, directory=plan.directory)
         reports = []
         async with open_to_replay(to_lock) as crawl, open_for_reading(request) as reader:
+            self._is_open = True
             renewing = asyncio.create_task(_renew_lead(crawl))
             try:
                 for module in self._modules:

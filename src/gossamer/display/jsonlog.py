@@ -18,11 +18,10 @@ from typing import Literal
 
 import msgspec
 
-from gossamer.coordinator.observer import Level
 from gossamer.coordinator.summary import Summary
 from gossamer.display.outlet import Outlet, RateLimit
 from gossamer.display.summary import summary_record, trouble
-from gossamer.model import Event, Snapshot
+from gossamer.model import Event, Level, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
 
 INTERVAL_S = 5.0

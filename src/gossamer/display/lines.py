@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 from gossamer.config import LogFormat
-from gossamer.coordinator.observer import Level, Observer
+from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.processes.worker_channel import logging_to
 from gossamer.coordinator.summary import Summary
 from gossamer.display.outlet import Message, Outlet, RateLimit, printable, sentence
 from gossamer.display.status import status_line, waits_for
 from gossamer.display.summary import summary_text, trouble
-from gossamer.model import Event, EventKind, Outcome, Snapshot
+from gossamer.model import Event, EventKind, Level, Outcome, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
 
 MAX_INDENT = 40

@@ -21,13 +21,12 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.coordinator.observer import Level
 from gossamer.coordinator.summary import Summary
 from gossamer.display import status
 from gossamer.display.formatting import count, span
 from gossamer.display.outlet import Message, Messages, Outlet, RateLimit, printable, sentence
 from gossamer.display.summary import summary_text
-from gossamer.model import Event, Snapshot
+from gossamer.model import Event, Level, Snapshot
 from gossamer.stores.reading import HostView, WorkerView
 
 MAX_FRAMES_PER_S = 4

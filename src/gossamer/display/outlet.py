@@ -9,7 +9,7 @@ from typing import TextIO
 
 import msgspec
 
-from gossamer.coordinator.observer import Level
+from gossamer.model import Level
 
 MAX_LENGTH = 500
 MAX_REMEMBERED = 20

@@ -81,6 +81,8 @@ def sitemap_words(listed: int, outcomes: Mapping[str, int]) -> str:
     read = outcomes.get(Outcome.SITEMAP, 0)
     if not read and not listed:
         return ""
+    if not read:  # their files are in progress, or what they list came before they failed
+        return f"{counted(listed, 'URL')} found in sitemaps of which none is finished"
     return f"{counted(listed, 'URL')} found in {counted(read, 'sitemap')}"
 
 

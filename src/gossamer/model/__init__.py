@@ -7,7 +7,7 @@ that Gossamer itself is broken or was used wrongly (see `gossamer.model.errors`)
 from gossamer.model.names import Candidate, Fingerprint, HostKey, NameTable, Url
 from gossamer.model.outcome import Cause, Outcome
 from gossamer.model.page import Page
-from gossamer.model.progress import CauseCount, Event, EventKind, Snapshot
+from gossamer.model.progress import CauseCount, Event, EventKind, Level, Snapshot
 from gossamer.model.response import Exchange, Headers, Response
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Fingerprint",
     "Headers",
     "HostKey",
+    "Level",
     "NameTable",
     "Outcome",
     "Page",

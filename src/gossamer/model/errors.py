@@ -1,4 +1,4 @@
-"""The quoting of untrusted text, so that it is safe to show."""
+"""Exit codes, our own errors, and the quoting of untrusted text for their messages."""
 
 from collections.abc import Mapping
 from enum import IntEnum

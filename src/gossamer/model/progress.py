@@ -1,10 +1,14 @@
-"""The counters of a crawl at one moment."""
+"""What a crawl tells whoever watches it: its steps, its messages and its counters."""
 
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
 from gossamer.model.outcome import Cause, Outcome
+
+Level = Literal["info", "warning", "error"]
+"""How much a message matters."""
 
 
 class EventKind(StrEnum):

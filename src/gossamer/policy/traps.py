@@ -194,6 +194,9 @@ class HostTraps(msgspec.Struct):
     mazes: dict[str, int] = {}
     """For each group what speaks against it."""
     visits: int = 0
+    examine_at: int = 0
+    """From how many visits on a page is examined again where nothing speaks against the host. The
+    next pages may be read before a visit is counted: so it is no exact number, which they miss."""
     watching: int = 0
     """How many of the next pages are examined."""
     pages: set[int] = set()
@@ -215,7 +218,7 @@ class HostTraps(msgspec.Struct):
     @property
     def examines_next(self) -> bool:
         """Whether the next page is examined; others are only counted, with `pass_over`."""
-        return self.watching > 0 or self.visits % SAMPLED == 0
+        return self.watching > 0 or self.visits >= self.examine_at
 
     def pass_over(self) -> None:
         """Count a page that was not examined."""
@@ -232,6 +235,7 @@ class HostTraps(msgspec.Struct):
         """Count a page; return whether the verdict about URLs like it has changed."""
         shape = shape_of(visit.url)
         before = self.judge(visit.url)
+        self.examine_at = self.visits - self.visits % SAMPLED + SAMPLED
         self.visits += 1
         weight = self._weight(visit, shape)
         stands_for = 1 if self.watching else SAMPLED

@@ -10,6 +10,8 @@ from gossamer.cli.signals import ECHO_S, run_until_signalled
 class UnendingWork:
     """Work that never ends by itself."""
 
+    is_working = True
+
     def __init__(self) -> None:
         self.stops = 0
 

@@ -9,10 +9,9 @@ import pytest
 
 from gossamer.config import load
 from gossamer.coordinator.crawl import Crawl
-from gossamer.coordinator.observer import Level
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.summary import Summary
-from gossamer.model import Event, EventKind, Snapshot
+from gossamer.model import Event, EventKind, Level, Snapshot
 from gossamer.model.errors import UsageError
 from gossamer.stores.reading import HostView, WorkerView
 from gossamer.testing import Reply, Web

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gossamer.coordinator.summary import Summary
-from gossamer.display.summary import summary_record, summary_text
+from gossamer.display.summary import sitemap_words, summary_record, summary_text
 from gossamer.model import Snapshot
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.stores.reading import HostView
@@ -70,3 +70,9 @@ def test_the_record_has_all_of_it_for_machines(summary: Summary) -> None:
         ("save", 0),
         ("./mine.py:count", 12),
     ]
+
+
+def test_urls_of_sitemaps_that_are_not_finished_are_told_as_that() -> None:
+    assert sitemap_words(0, {}) == ""
+    assert sitemap_words(120, {"sitemap": 2}) == "120 URLs found in 2 sitemaps"
+    assert sitemap_words(1, {}) == "1 URL found in sitemaps of which none is finished"

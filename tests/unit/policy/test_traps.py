@@ -310,3 +310,18 @@ def _loops() -> Iterator[tuple[str, bool]]:
 @pytest.mark.parametrize(("path", "is_loop"), [*_loops()])
 def test_loops(path: str, *, is_loop: bool) -> None:
     assert bool(loop_in(Url(f"http://h{path}"))) is is_loop
+
+
+def test_no_sample_is_missed_where_pages_are_read_before_others_are_counted() -> None:
+    """Without a pause a page is read while the one before it is still being stored."""
+    traps, examined = HostTraps(), 0
+    page = TrapVisit(url=Url("http://a.test/"), repeats=None, text_template_hash=0, new=0, known=0)
+    traps.note(page)
+    for _ in range(40):
+        for is_examined in [traps.examines_next, traps.examines_next]:
+            examined += is_examined
+            if is_examined:
+                traps.note(page)
+            else:
+                traps.pass_over()
+    assert 80 / SAMPLED <= examined <= 2 * 80 / SAMPLED

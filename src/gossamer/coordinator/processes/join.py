@@ -27,7 +27,6 @@ from gossamer.coordinator.processes.worker_channel import (
     JOINING,
     MODULES_NOTE,
     OVER_NOTE,
-    Level,
     SteadyClock,
     config_for,
     open_queues,
@@ -40,7 +39,7 @@ from gossamer.coordinator.processes.worker_pool import (
     cores,
 )
 from gossamer.frontier.contract import FRONTIER
-from gossamer.model import Event
+from gossamer.model import Event, Level
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.modules.contract import Hooks, Module
 from gossamer.modules.loading import load_modules
@@ -254,15 +253,17 @@ class JoinedWorkers:
         self._workers = workers
         self._number = number
         self._pool: WorkerPool | None = None
-        self._running: asyncio.Task[str] | None = None
         self._stopped = asyncio.Event()
         launcher.say = partial(self._log.say, "warning")
 
+    @property
+    def is_working(self) -> bool:
+        """Whether it has joined; until then it waits for the crawl, or for a frontier."""
+        return self._pool is not None
+
     def stop(self) -> None:
-        """Finish what is in progress and leave, or do not join at all."""
+        """Finish what is in progress and leave."""
         self._stopped.set()
-        if self._pool is None and self._running is not None:
-            self._running.cancel()
 
     def report(self) -> list[ModuleReport]:
         """Return the counts of the modules."""
@@ -270,17 +271,6 @@ class JoinedWorkers:
 
     async def run(self) -> str:
         """Work until the end of the crawl; return what ended it, or `interrupted`."""
-        self._running = asyncio.ensure_future(self._run())
-        try:
-            return await self._running
-        except asyncio.CancelledError:
-            self._running.cancel()
-            await asyncio.wait([self._running])
-            if self._stopped.is_set() and self._pool is None:
-                return INTERRUPTED
-            raise
-
-    async def _run(self) -> str:
         self._log.role = "a worker" if self._workers == 1 else "workers"
         async with join_crawl(self._local, self._log) as crawl:
             if (ended_by := crawl.metadata.get(OVER_NOTE)) and not await crawl.is_led():

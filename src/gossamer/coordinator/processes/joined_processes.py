@@ -11,15 +11,11 @@ import msgspec
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
 from gossamer.channel.queues import Hello, QueueServer
-from gossamer.coordinator.processes.worker_channel import (
-    JOINED_CONTRACTS,
-    JOINING,
-    OVER_NOTE,
-    Level,
-)
+from gossamer.coordinator.processes.worker_channel import JOINED_CONTRACTS, JOINING, OVER_NOTE
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
+from gossamer.model import Level
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
 from gossamer.stores.redis.message_queues import (
     FrontierQueues,
@@ -281,11 +277,16 @@ class Connections:
         self._seen: set[str] = set()
         self._missed: dict[str, float] = {}
         """Since when each process has no connection."""
-        self._steady_at: float | None = None
+        self._steady_at: float | None = 0.0
+        """From when on deaths are concluded; None: not until the server has answered for a while.
+
+        A frontier that nobody has joined before need not wait for anybody to find it.
+        """
 
     def expect(self, name: str) -> None:
         """Miss a process also if it has no connection from the beginning."""
         self._seen.add(name)
+        self._steady_at = None
 
     def dead(self, names: Iterable[str], connected: set[str] | None, now: float) -> list[str]:
         """Return who has died of those that have joined; None: nobody knows who is connected."""

@@ -24,7 +24,7 @@ from gossamer.config import StoreAddress
 from gossamer.coordinator.continuing import pack_options
 from gossamer.coordinator.plan import Plan
 from gossamer.frontier.contract import FRONTIER
-from gossamer.model import Event, NameTable
+from gossamer.model import Event, Level, NameTable
 from gossamer.modules.contract import Hooks, Module
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gossamer.stores.redis.message_queues import JoinedQueues
 
 StreamName = Literal["stdout", "stderr"]
-Level = Literal["info", "warning", "error"]
 MAX_LINE = 65_536
 """A line that is longer is sent in parts."""
 MODULES_NOTE = "coordinator-hooks"

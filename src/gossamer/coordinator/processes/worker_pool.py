@@ -21,7 +21,6 @@ from gossamer.coordinator.processes.worker_channel import (
     CONTRACTS,
     CONTROL,
     FEED,
-    Level,
     StreamName,
     WorkerConfig,
     print_here,
@@ -29,7 +28,7 @@ from gossamer.coordinator.processes.worker_channel import (
 from gossamer.frontier.contract import FRONTIER, FrontierClient
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.session import WorkerSession
-from gossamer.model import Event
+from gossamer.model import Event, Level
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.module_stats import SUMMED_COUNTS, ModuleReport
 from gossamer.modules.remote import PAGE_MODULES, ServedModules

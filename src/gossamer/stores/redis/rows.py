@@ -10,10 +10,11 @@ written and is not on the server yet is here, for whoever reads it meanwhile.
 import asyncio
 import logging
 import re
+import threading
 import time
 from array import array
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from typing import Final, Literal, TypeVar
@@ -55,6 +56,8 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 WANTED_MS: Final = 2_000
 """How long the wish for the lead stands."""
 TRY_EVERY_S: Final = 0.1
+LEAVE_WITHIN_S: Final = 1.0
+"""How long whoever stands by tries to say that it does so no more."""
 RENEW_EVERY_S: Final = 1.0
 """How often the lead is renewed while everything is read."""
 
@@ -230,12 +233,30 @@ class RedisRows(ReadableRedisRows):
         self._writing.close()
 
 
+async def _in_daemon_thread(work: Callable[[], T]) -> T:
+    """Do something in a thread that is left alone when it is not waited for any more.
+
+    A server that is there and silent holds it for seconds, and who is interrupted leaves at once.
+    """
+    outcome: Future[T] = Future()
+    outcome.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:  # noqa: BLE001 -- it is raised where it is waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name="gossamer-connect", daemon=True).start()
+    return await asyncio.wrap_future(outcome)
+
+
 async def _reached(attempt: Callable[[], T], say: Say) -> T:
     """Return what an attempt does, which is made again while the server is away, for a minute."""
     deadline = ReconnectDeadline(partial(say, "warning"))
     while True:
         try:
-            return await asyncio.to_thread(attempt)
+            return await _in_daemon_thread(attempt)
         except StoreAwayError as error:
             deadline.check(error)
         await asyncio.sleep(CHECK_EVERY_S)
@@ -313,29 +334,32 @@ def read_joined(packed: bytes | None) -> dict[str, int | None]:
 
 @asynccontextmanager
 async def stand_by(
-    address: RedisAddress, name: str, role: str, say: Say, stopped: asyncio.Event
-) -> AsyncIterator[RedisRows | None]:
-    """Wait until this process has the lead of a crawl that has begun; None: it was stopped."""
+    address: RedisAddress, name: str, role: str, say: Say
+) -> AsyncIterator[RedisRows]:
+    """Wait until this process has the lead of a crawl that has begun."""
     async with open_rows(address, name, say, role) as rows:
-        yield rows if await _await_lead(rows, stopped) else None
+        await _await_lead(rows)
+        yield rows
 
 
-async def _await_lead(rows: RedisRows, stopped: asyncio.Event) -> bool:
+async def _await_lead(rows: RedisRows) -> None:
     since, say_at = await asyncio.to_thread(rows.server_time), 0.0
     try:
-        while not stopped.is_set():
+        while True:
             wanted = await asyncio.to_thread(rows.is_lead_wanted)
             if not wanted and await asyncio.to_thread(rows.lead.try_to_take):
-                return True
+                return
             if time.monotonic() >= say_at:
                 await asyncio.to_thread(rows.stand_by, since)
                 say_at = time.monotonic() + 1.0
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stopped.wait(), CHECK_EVERY_S)
-        return False
+            await asyncio.sleep(CHECK_EVERY_S)
+    except asyncio.CancelledError:
+        rows.give_up()  # whoever leaves does not wait for a server that is away
+        raise
     finally:
-        with suppress(CrawlError):
-            await asyncio.to_thread(rows.end_stand_by)
+        with suppress(CrawlError, TimeoutError):
+            async with asyncio.timeout(LEAVE_WITHIN_S):
+                await asyncio.to_thread(rows.end_stand_by)
 
 
 # -- to read it ----------------------------------------------------------------------------------

@@ -30,10 +30,26 @@ def test_who_has_another_soon_lives() -> None:
     assert connections.dead(BOTH, {"a"}, 101.0 + GONE_AFTER_S) == []
 
 
+def test_whoever_joins_a_young_frontier_and_dies_is_missed_as_soon() -> None:
+    connections = Connections()
+    assert connections.dead([], set(), 100.0) == []
+    assert connections.dead(["a"], {"a"}, 100.5) == []
+    assert connections.dead(["a"], set(), 101.0) == []
+    assert connections.dead(["a"], set(), 101.0 + GONE_AFTER_S) == ["a"]
+
+
+def test_whoever_had_joined_another_frontier_has_time_to_find_the_next() -> None:
+    connections = Connections()
+    connections.expect("a")
+    assert connections.dead(["a"], set(), 100.0) == []
+    assert connections.dead(["a"], set(), 99.9 + STEADY_AFTER_S) == []
+    assert connections.dead(["a"], set(), 100.0 + STEADY_AFTER_S) == ["a"]
+
+
 def test_who_was_never_connected_is_not_missed_unless_it_was_expected() -> None:
     connections = steady()
     connections.expect("d")
-    for now in (101.0, 101.0 + GONE_AFTER_S):
+    for now in (101.0, 101.0 + STEADY_AFTER_S):
         dead = connections.dead([*BOTH, "c", "d"], {*BOTH}, now)
     assert dead == ["d"]
 
