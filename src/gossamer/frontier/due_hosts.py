@@ -74,9 +74,11 @@ class DueHosts:
 
         Hosts to be skipped stay where they are.
         """
+        if not self.load:
+            return None
         self._end_rests(now)
         first = self._first_of(self._ready, now, skips)
-        if may_try(self.slots, self.unproven):
+        if self._unproven and may_try(self.slots, self.unproven):
             other = self._first_of(self._unproven, now, skips)
             return first if other is None or (first is not None and first < other) else other
         return first
@@ -201,11 +203,13 @@ class AllDueHosts:
         own = self._due_hosts[worker].first(now)
         if not self._common.load:
             return own
-        share, workers = self._rules.share, len(self)
+        share, workers = self._rules.share, len(self._due_hosts)
         shared = self._common.first(
             now, lambda host: host.shares.get(worker, 0) >= share(host, workers)
         )
-        return min((entry for entry in (own, shared) if entry is not None), default=None)
+        if own is None or shared is None:
+            return shared if own is None else own
+        return own if own < shared else shared
 
     def wake_at(self, worker: int, now: float) -> float | None:
         """Return when the worker has to ask again, if `first` returns nothing now."""

@@ -224,18 +224,20 @@ class HostRegistry:
         )
         if feedback.crawl_delay_s is not None:
             host.row.crawl_delay_s = feedback.crawl_delay_s
-            self._set_delay(host, host.delay_s)
-        adapted_s = auto_delay_s(
-            host.delay_s,
-            host.limits.delay_s,
-            took_s=feedback.took_s,
-            failed=feedback.failed,
-            overloaded=feedback.overloaded,
-        )
-        self._set_delay(host, adapted_s)
+        self._set_delay(host, host.delay_s)
+        least_s = _least_delay_s(host)
+        if host.limits.auto_delay:
+            adapted_s = auto_delay_s(
+                host.delay_s,
+                host.limits.delay_s,
+                took_s=feedback.took_s,
+                failed=feedback.failed,
+                overloaded=feedback.overloaded,
+            )
+            self._set_delay(host, adapted_s)
         self._watch_slow(host)
         pause_s = pause_after_request_s(
-            _least_delay_s(host),
+            least_s,
             took_s=feedback.took_s,
             failures=host.row.failures,
             retry_after_s=feedback.retry_after_s,

@@ -106,9 +106,7 @@ class LinkGraph:
         depths, hop_counts = urls.depths, urls.hops
         touched: list[tuple[int, bytes]] = []
         new: dict[bytes, int] = {}
-        for link, known in zip(
-            links, map(urls.ids.find, [link.key for link in links]), strict=True
-        ):
+        for link, known in zip(links, urls.ids.find_all([link.key for link in links]), strict=True):
             if not known:
                 if link.key in new or self._add_new(link, path, now, new, changes):
                     ids.append(new[link.key])
@@ -211,6 +209,8 @@ class LinkGraph:
         Links that are not at hand are read ahead, a few times in a step, or left for another one.
         Return how much was followed: if they may be read, 0 only if there is nothing to follow.
         """
+        if not self._line:
+            return 0
         urls, line, left = self._urls, self._line, self._at_once
         reads = MOST_READS if may_read else 0
         while line and left > 0:

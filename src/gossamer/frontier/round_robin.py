@@ -20,6 +20,11 @@ class RoundRobin:
         self._set_aside: dict[int | None, deque[Host]] = {}
         self._parked = 0
 
+    @property
+    def has_any(self) -> bool:
+        """Whether there is a host in any queue."""
+        return any(self._queues)
+
     def offer(self, host: Host) -> None:
         """Let the router find the host in every queue in which it has URLs."""
         missing = host.stocked & ~host.queued_in

@@ -79,7 +79,10 @@ class SchedulerRules(msgspec.Struct, frozen=True, kw_only=True):
 
     def ahead(self, host: Host) -> int:
         """Return how many URLs of the host may be assigned: a part of the worker's queue."""
-        return 1 if host.delay_s > 0 else max(1, min(MAX_ASSIGNED, self.worker_queue // 4))
+        if host.delay_s > 0:
+            return 1
+        most = self.worker_queue // 4
+        return MAX_ASSIGNED if most > MAX_ASSIGNED else most or 1
 
     def room(self, host: Host) -> int:
         """Return how many more URLs may be assigned now.

@@ -182,7 +182,7 @@ class Scheduler:
         for worker in self._round_robin.crowded():
             if has_room if worker is None else self.due_hosts.space(worker) > 0:
                 self._round_robin.resume(worker, self._has_room)
-        for queue in queues:
+        for queue in queues if self._round_robin.has_any else ():
             while (host := self._round_robin.first(queue)) is not None:
                 assignment = None if host.is_paused else self._consider(host, queue, now)
                 if assignment is not None:
@@ -205,7 +205,8 @@ class Scheduler:
     def lease(self, worker: int, limit: int, now: float) -> list[Lease]:
         """Lease up to `limit` URLs of hosts that are due, within the budgets."""
         granted: list[Lease] = []
-        self.due_hosts[worker].slots = self.due_hosts[worker].in_progress + limit
+        due_hosts = self.due_hosts[worker]
+        due_hosts.slots = due_hosts.in_progress + limit
         while len(granted) < limit:
             entry = self.due_hosts.first(worker, now)
             if entry is None or not (allowed := self.budget.reserve()):
@@ -220,11 +221,11 @@ class Scheduler:
             host.robots_last = False
             if host.worker == ANYONE:
                 host.shares[worker] = host.shares.get(worker, 0) + 1
-            self.due_hosts[worker].in_progress += 1
+            due_hosts.in_progress += 1
             self._announce(host)
             self._offer(host)
             lease = self.leases.grant(url_id, worker, host, allowed, now)
-            self.due_hosts[worker].unproven += lease.row.unproven
+            due_hosts.unproven += lease.row.unproven
             granted.append(lease)
         return granted
 
@@ -254,14 +255,15 @@ class Scheduler:
 
     def end(self, lease: Lease, *, next_start: float, now: float) -> list[Item]:
         """End a lease and let the host rest until then; return the URLs recalled for it."""
-        del self.leases.of_url[lease.row.url]
-        self.due_hosts[lease.row.worker].in_progress -= 1
-        self.due_hosts[lease.row.worker].unproven -= lease.row.unproven
-        host = lease.host
-        if lease.row.shared:
-            host.shares[lease.row.worker] -= 1
-            if not host.shares[lease.row.worker]:
-                del host.shares[lease.row.worker]
+        row, host = lease.row, lease.host
+        del self.leases.of_url[row.url]
+        due_hosts = self.due_hosts[row.worker]
+        due_hosts.in_progress -= 1
+        due_hosts.unproven -= row.unproven
+        if row.shared:
+            host.shares[row.worker] -= 1
+            if not host.shares[row.worker]:
+                del host.shares[row.worker]
         else:
             host.domain.busy -= 1
             host.domain.kept_until = now + self.rules.domain_lease_s
@@ -377,9 +379,11 @@ class Scheduler:
         )
 
     def _put_into_queue(self, host: Host, urls: Sequence[Item]) -> None:
+        if self.rules.strict:
+            last = max(urls)
+            host.last_assigned = max(host.last_assigned, last) if host.assigned else last
         for item in urls:
             heapq.heappush(host.assigned, item)
-        host.last_assigned = max(host.assigned)
         self._count_assigned(host, len(urls))
         self._announce(host)
 

@@ -173,6 +173,16 @@ class Frontier(Commits):
         now: float,
         own: dict[int, bytes] | None = None,
     ) -> Claim:
+        return self._claim(task, digest, sketch, now, own)
+
+    def _claim(
+        self,
+        task: Task,
+        digest: bytes,
+        sketch: Sketch | None,
+        now: float,
+        own: dict[int, bytes] | None = None,
+    ) -> Claim:
         claims = self._state.claims
         if self._scheduler.leases.find(task.url_id, task.lease) is None:
             return Claim(None, lost=True)
@@ -192,16 +202,18 @@ class Frontier(Commits):
     async def settle(self, settlement: Settlement, now: float) -> Settled:
         """Record the result of a task, if its lease is still valid; very many links in slices."""
         if len(settlement.links) <= LINKS_AT_ONCE:
+            return _settled(await self._settle(settlement, now))
+        async with self._uncommitted:
             changes = await self._settle(settlement, now)
-        else:
-            async with self._uncommitted:
-                changes = await self._settle(settlement, now)
-                if changes is not None:
-                    await self._add_remaining(changes)
-        return Settled(accepted=False) if changes is None else Settled(True, changes.new_keys)
+            if changes is not None:
+                await self._add_remaining(changes)
+        return _settled(changes)
 
     @atomic
     async def _settle(self, settlement: Settlement, now: float) -> LinkChanges | None:
+        return self._record(settlement, now)
+
+    def _record(self, settlement: Settlement, now: float) -> LinkChanges | None:
         """Record the result of a task; None: its lease is lost."""
         task = settlement.task
         lease = self._scheduler.leases.find(task.url_id, task.lease)
@@ -224,11 +236,23 @@ class Frontier(Commits):
         self, settlement: Settlement, sketch: Sketch | None, now: float
     ) -> Settled:
         assert settlement.page is not None
+        if len(settlement.links) <= LINKS_AT_ONCE:
+            return await self._claim_and_settle(settlement, settlement.page.digest, sketch, now)
         claim = await self.claim(settlement.task, settlement.page.digest, sketch, now)
         if claim.lost or claim.unread:
             return Settled(accepted=False, unread=claim.unread)
         settled = await self.settle(as_claimed(settlement, claim), now)
         return msgspec.structs.replace(settled, repeats=claim.duplicate_of)
+
+    @atomic
+    async def _claim_and_settle(
+        self, settlement: Settlement, digest: bytes, sketch: Sketch | None, now: float
+    ) -> Settled:
+        """Do both in one step, as is done with nearly every page."""
+        claim = self._claim(settlement.task, digest, sketch, now)
+        if claim.lost or claim.unread:
+            return Settled(accepted=False, unread=claim.unread)
+        return _settled(self._record(as_claimed(settlement, claim), now), claim.duplicate_of)
 
     @atomic
     async def add_listed(self, task: Task, links: Sequence[Link], now: float) -> int | None:
@@ -478,3 +502,10 @@ class Frontier(Commits):
                 "page_id": row.page,
             }
             yield msgspec.convert(values, UrlRecord)
+
+
+def _settled(changes: LinkChanges | None, repeats: int | None = None) -> Settled:
+    """Return the answer to a settlement with these changes; None: its lease is lost."""
+    if changes is None:
+        return Settled(accepted=False, repeats=repeats)
+    return Settled(True, changes.new_keys, repeats=repeats)

@@ -68,6 +68,8 @@ class FrontierState:
         )
         self.changed_leases: set[int] = set()
         """The URLs of which a lease was granted, renewed or ended since the last commit."""
+        self._stored_leases = set(memory.leases)
+        """The URLs of which a lease is among the rows."""
         self._rebuild_queues()
         for stored in memory.leases.values():
             if lives is not None and lives(stored.worker):  # or it will be found dead
@@ -165,7 +167,14 @@ class FrontierState:
         """Begin to make everything so far durable; None: it is already."""
         leases = self.memory.pending.now.leases
         for url_id in self.changed_leases | self.claims.changed:
-            leases[url_id] = self._lease_row(url_id)
+            row = self._lease_row(url_id)
+            if row is not None:
+                self._stored_leases.add(url_id)
+            elif url_id not in self._stored_leases:
+                continue  # it was granted and has ended since the last commit
+            else:
+                self._stored_leases.discard(url_id)
+            leases[url_id] = row
         self.changed_leases.clear()
         self.claims.changed.clear()
         self.hosts.save()
@@ -194,9 +203,10 @@ class FrontierState:
         That goes as far as one step may; return how many links were followed.
         """
         followed = self.links.relax(changes, may_read=may_read)
-        self.outcomes.subtract(changes.forgotten)
-        counters = self.memory.counters
-        counters.url_queue_peak = max(counters.url_queue_peak, len(self.memory.waiting.unscored))
+        if changes.forgotten:
+            self.outcomes.subtract(changes.forgotten)
+        counters, unscored = self.memory.counters, len(self.memory.waiting.unscored)
+        counters.url_queue_peak = max(counters.url_queue_peak, unscored)
         if self.rules.scheduler.strict:
             for url_id in changes.rescore:
                 self._score_again(url_id)

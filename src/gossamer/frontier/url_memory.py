@@ -62,16 +62,22 @@ class IdTable:
 
     def find(self, key: bytes) -> int:
         """Return the first id of a hash; 0 if there is none."""
-        bucket = self._buckets[key[0] << 8 | key[1]]
-        if not bucket:
-            return 0
-        stride, part, wanted = self._stride, self._part, key[2 : self._end]
-        at = bucket.find(wanted)
-        while at >= 0:
-            if not at % stride:
-                return int.from_bytes(bucket[at + part : at + stride], "little")
-            at = bucket.find(wanted, at + 1)
-        return 0
+        return self.find_all((key,))[0]
+
+    def find_all(self, keys: Iterable[bytes]) -> list[int]:
+        """Return the first id of each hash; 0 if there is none."""
+        buckets, part, end = self._buckets, self._part, self._end
+        stride, ids = self._stride, []
+        for key in keys:
+            bucket, wanted, number = buckets[key[0] << 8 | key[1]], key[2:end], 0
+            at = bucket.find(wanted)
+            while at >= 0:
+                if not at % stride:
+                    number = int.from_bytes(bucket[at + part : at + stride], "little")
+                    break
+                at = bucket.find(wanted, at + 1)
+            ids.append(number)
+        return ids
 
     def last(self, key: bytes, limit: int) -> list[int]:
         """Return the ids of a hash, the last ones first, at most `limit`."""

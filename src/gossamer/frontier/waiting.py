@@ -16,7 +16,9 @@ from gossamer.stores.rows import Item, Rows, UrlRow
 from gossamer.stores.url_record import UrlState
 
 HEAD: Final = 64
-"""How many URLs of a queue are read at once, and stay in memory when they are queued."""
+"""How many URLs of a queue are read at once, and stay in memory in any case when queued."""
+MORE_HEADS: Final = 8
+"""How many times as many stay in memory while all rows in memory are fewer than `MOST_ROWS`."""
 FIRST: Final[Item] = (float("-inf"), 0)
 """Before all URLs."""
 
@@ -120,9 +122,10 @@ class WaitingUrls:
         assert row.queue is not None
         self._urls.states[row.id] = UrlState.QUEUED
         queue = self._queue(row.host, row.queue)
-        has_room = len(queue.head) < self._head and len(self._urls.at_hand) < MOST_ROWS
-        if queue.push((row.score, row.id), has_room=has_room):
-            if len(queue.head) > 2 * self._head:
+        is_roomy = len(self._urls.at_hand) < MOST_ROWS
+        most = self._head * MORE_HEADS if is_roomy else self._head
+        if queue.push((row.score, row.id), has_room=is_roomy and len(queue.head) < most):
+            if len(queue.head) > 2 * most:
                 self._shorten(queue)
         else:
             self._urls.drop(row.id)

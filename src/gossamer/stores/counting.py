@@ -39,6 +39,8 @@ class Reason(NamedTuple):
     @classmethod
     def of(cls, outcome: str, cause: Cause | str | None, status: int | None) -> Self:
         """Return the reason of an attempt; the cause may be given by its name."""
+        if cause is None:
+            return cls(outcome if isinstance(outcome, Outcome) else Outcome(outcome))
         known = Cause.__members__.get(cause or "") if not isinstance(cause, Cause) else cause
         return cls(Outcome(outcome), known, None if known is None else status)
 

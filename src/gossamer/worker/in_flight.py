@@ -27,6 +27,10 @@ NOBODY: Final = -1
 ENTRIES: Final = 1024
 """The note's length. Hardly any worker has more pages in flight; those beyond are not noted."""
 NEVER: Final = float("-inf")
+MOST_SETTLING: Final = 128
+"""How many settlements that are not answered yet take no slot."""
+MOST_SETTLING_BYTES: Final = 16_000_000
+"""How many bytes their pages have together at most: what was read of a page stays until then."""
 
 
 class CrashNote:
@@ -140,6 +144,32 @@ class InFlightPage:
         self._pages.end(alone=self._alone)
 
 
+class UnansweredSettlements:
+    """The settlements of a worker that are not answered yet: up to a bound they take no slot.
+
+    Answers wait for a commit. If pages that wait had a slot each, hosts would not be asked
+    meanwhile; if none had, a worker whose frontier is slow would have any number of them in memory.
+    """
+
+    def __init__(self) -> None:
+        self.without_slot = 0
+        """How many take none."""
+        self._bytes = 0
+
+    def begin(self, size: int) -> bool:
+        """Return whether the settlement of a page of this size takes no slot; then `end` it."""
+        if self.without_slot >= MOST_SETTLING or self._bytes + size > MOST_SETTLING_BYTES:
+            return False
+        self.without_slot += 1
+        self._bytes += size
+        return True
+
+    def end(self, size: int) -> None:
+        """Note that one that took no slot is answered."""
+        self.without_slot -= 1
+        self._bytes -= size
+
+
 class LeaseLostError(Exception):
     """The lease is lost: another worker may be asking the host by now."""
 
@@ -162,8 +192,12 @@ class LeaseGuard:
         """Whether its page is at the modules, or beyond."""
         self.is_settling = False
         """Whether the frontier has been told what came of it, and has not answered yet."""
+        self.unanswered: UnansweredSettlements | None = None
+        """Tells whether that takes a slot of its worker."""
         self.on_settling: Callable[[], None] | None = None
         """Wants to know when that begins."""
+        self._without_slot: int | None = None
+        """The size of its page, if it takes none."""
         self.page: InFlightPage | None = None
         self._until = until
         self._clock = clock
@@ -179,16 +213,26 @@ class LeaseGuard:
         """Cut off the request that is running; there may be no other."""
         self.extend(NEVER)
 
-    def begin_settling(self, *, is_over: bool = True) -> None:
+    def begin_settling(self, size: int, *, is_over: bool = True) -> None:
         """Note that the frontier is told what came of it: its page is in flight no more.
 
         The answer comes when that is durable; meanwhile others may be worked on.
         """
         self.is_settling = True
+        slots = self.unanswered if self._without_slot is None else None
+        if slots is not None and slots.begin(size):
+            self._without_slot = size
         if is_over and self.page is not None:
             self.page.leave()
         if self.on_settling is not None:
             self.on_settling()
+
+    def end_settling(self) -> None:
+        """Note that it was answered, or will not be."""
+        self.is_settling = False
+        if self.unanswered is not None and self._without_slot is not None:
+            self.unanswered.end(self._without_slot)
+            self._without_slot = None
 
     async def during(self, request: Callable[[], Awaitable[T]]) -> T:
         """Return what came of requests to the host; a `LeaseLostError` if they were cut off."""

@@ -6,11 +6,9 @@ from contextlib import suppress
 
 from gossamer.frontier.contract import HostFeedback, ReturnedTask, Settled, Task
 from gossamer.worker.context import WorkerContext
-from gossamer.worker.in_flight import LeaseGuard, still_held
+from gossamer.worker.in_flight import LeaseGuard, UnansweredSettlements, still_held
 from gossamer.worker.pipeline import Pipeline
 
-MOST_SETTLING = 16
-"""How many settlements that are not answered yet take no slot."""
 RENEWALS = 4
 """How often a lease is renewed in the time that it holds."""
 
@@ -31,6 +29,7 @@ class Worker:
         self._pipeline = Pipeline(context)
         self._on_settled = on_settled
         self._tasks: dict[asyncio.Task[Settled | None], LeaseGuard] = {}
+        self._unanswered = UnansweredSettlements()
         self._news = asyncio.Event()
         self._changed = asyncio.Event()
         """Set when a task or a helper has ended."""
@@ -73,8 +72,7 @@ class Worker:
     @property
     def _in_progress(self) -> int:
         """How many slots are in use."""
-        settling = sum(guard.is_settling for guard in self._tasks.values())
-        return len(self._tasks) - min(settling, MOST_SETTLING)
+        return len(self._tasks) - self._unanswered.without_slot
 
     async def run(self) -> None:
         """Work until stopped; give back what is in progress if cancelled."""
@@ -130,13 +128,14 @@ class Worker:
         return LeaseGuard(task, until, context.clock, context.in_flight.note.add_received)
 
     def _begin(self, guard: LeaseGuard) -> None:
-        guard.on_settling = self._news.set
+        guard.unanswered, guard.on_settling = self._unanswered, self._news.set
         work = asyncio.create_task(self._pipeline.work(guard))
         self._tasks[work] = guard
         work.add_done_callback(self._ended)
 
     def _ended(self, work: "asyncio.Task[Settled | None]") -> None:
         guard = self._tasks.pop(work)
+        guard.end_settling()
         if work.cancelled():
             self._left.append(guard)
         elif (error := work.exception()) is not None:

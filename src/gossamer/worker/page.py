@@ -58,7 +58,7 @@ class Settler:
                 records = [*(settlement.records or ()), *more.given]
                 settlement = msgspec.structs.replace(settlement, records=records)
         settlement = self._completed(guard, settlement)
-        guard.begin_settling()
+        guard.begin_settling(settlement.size)
         settled = await context.store.settle(settlement, context.clock())
         if context.watch is not None and settled.accepted and settlement.page is None:
             emit_end(context.watch, settlement, settled)
@@ -69,11 +69,12 @@ class Settler:
     ) -> Settled:
         """Record a page that nobody has to see under its number: it claims that in one call."""
         settlement = self._completed(guard, settlement)
-        guard.begin_settling(is_over=False)  # it may have to be compared with others first
+        # It may have to be compared with others first.
+        guard.begin_settling(settlement.size, is_over=False)
         settled = await self._context.store.claim_and_settle(
             settlement, sketch, self._context.clock()
         )
-        guard.is_settling = False
+        guard.end_settling()
         return settled
 
     async def release(
@@ -83,6 +84,7 @@ class Settler:
         # If others have a part of the budget, there may be enough of it the next time.
         returned = ReturnedTask(guard.allowance.received, short and guard.task.is_last_of_budget)
         context = self._context
+        guard.begin_settling(0)
         await context.store.release(guard.task, feedback, context.clock(), returned)
 
     def _completed(self, guard: LeaseGuard, settlement: Settlement) -> Settlement:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.worker.in_flight import ENTRIES, CrashNote, InFlightPages
+from gossamer.frontier.contract import Task
+from gossamer.model import HostKey, Url
+from gossamer.worker.in_flight import (
+    ENTRIES,
+    MOST_SETTLING,
+    MOST_SETTLING_BYTES,
+    CrashNote,
+    InFlightPages,
+    LeaseGuard,
+    UnansweredSettlements,
+)
 
 
 def test_it_outlasts_a_process_that_is_killed() -> None:
@@ -111,3 +121,47 @@ def test_a_suspect_is_alone_and_everybody_has_a_turn(
     asyncio.run(program())
     assert {number for number, page in enumerate(pages) if page[3] is None} <= set(seen)
     assert note.suspects() == []
+
+
+def settling_guards(count: int) -> tuple[UnansweredSettlements, list[LeaseGuard]]:
+    """Return tasks of one worker, and how many of them take no slot of it."""
+    unanswered, guards = UnansweredSettlements(), []
+    for number in range(count):
+        task = Task(
+            url_id=number,
+            lease=1,
+            url=Url("http://a/"),
+            host=HostKey("a"),
+            depth=0,
+            attempt=1,
+            hops=0,
+        )
+        guards.append(LeaseGuard(task, 1.0, lambda: 0.0))
+        guards[-1].unanswered = unanswered
+    return unanswered, guards
+
+
+def test_settlements_that_wait_for_their_answer_take_no_slot_up_to_a_number() -> None:
+    unanswered, guards = settling_guards(MOST_SETTLING + 1)
+    for guard in guards:
+        guard.begin_settling(100)
+    assert unanswered.without_slot == MOST_SETTLING
+    guards[-1].end_settling()  # it has a slot
+    assert unanswered.without_slot == MOST_SETTLING
+    for guard in guards:
+        guard.end_settling()
+        guard.end_settling()
+    assert unanswered.without_slot == 0
+
+
+def test_large_pages_that_wait_for_their_answer_keep_their_slots() -> None:
+    unanswered, guards = settling_guards(4)
+    guards[0].begin_settling(MOST_SETTLING_BYTES - 10)
+    guards[1].begin_settling(11)
+    guards[2].begin_settling(10)
+    assert unanswered.without_slot == 2
+    guards[2].begin_settling(0)  # it is given back after all
+    assert unanswered.without_slot == 2
+    guards[0].end_settling()
+    guards[3].begin_settling(MOST_SETTLING_BYTES - 10)
+    assert unanswered.without_slot == 2
