@@ -1,6 +1,7 @@
 """The kinds of stores that are tested: how each is opened, crashes and is looked into."""
 
 import asyncio
+import math
 import shutil
 import socket
 import sqlite3
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from tests.contract.loading import check_loading
 
 from gossamer.channel import Channel
 from gossamer.frontier.contract import FRONTIER, FrontierClient
@@ -111,6 +113,7 @@ class EmbeddedSetup:
         lives = (lambda _: True) if workers_live else None
         self._store = Frontier(self.make_rows(), rules, now, lives=lives, finish=at_once)
         self.check_counters()
+        check_loading(self._store.rows, with_times=not math.isinf(rules.revisit_s))
 
     def open_to_read(self) -> ReadableRows | None:
         return None

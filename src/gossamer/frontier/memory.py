@@ -19,7 +19,14 @@ from gossamer.frontier.url_memory import IdTable, UrlMemory
 from gossamer.frontier.waiting import HEAD, WaitingUrls
 from gossamer.model.names import Sketch
 from gossamer.policy.cookies import MAX_COOKIE_DOMAINS, Cookie, CookieChanges, change_jar
-from gossamer.stores.columns import PAGE_COLUMNS, blocks_of, pack_block, page_values, unpack_block
+from gossamer.stores.columns import (
+    PAGE_COLUMNS,
+    blocks_of,
+    pack_block,
+    page_values,
+    place_of,
+    unpack_block,
+)
 from gossamer.stores.counting import COUNTS_NAME, unpack_counts
 from gossamer.stores.reading import read_counters
 from gossamer.stores.rows import ALL, Changes, PageRow, ResultRow, Rows, SketchRow
@@ -54,7 +61,7 @@ class PageMemory:
         """Take in all pages that are stored."""
         following = 1
         for number, packed in self._rows.page_blocks():
-            (at,), columns = blocks_of([number]).values(), unpack_block(packed, PAGE_COLUMNS)
+            at, columns = place_of(number), unpack_block(packed, PAGE_COLUMNS)
             if columns is None or len(columns) < len(PAGE_COLUMNS):
                 continue
             if following < at.start:

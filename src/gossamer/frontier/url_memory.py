@@ -27,6 +27,7 @@ from gossamer.stores.columns import (
     URL_COLUMNS,
     blocks_of,
     pack_block,
+    place_of,
     queue_where,
     unpack_block,
     url_values,
@@ -208,7 +209,7 @@ class UrlMemory:
                     extend([*zip(*some, strict=True)])
 
         for number, packed in self._rows.url_blocks():
-            (at,), columns = blocks_of([number]).values(), unpack_block(packed, URL_COLUMNS)
+            at, columns = place_of(number), unpack_block(packed, URL_COLUMNS)
             if columns is None or len(columns) < len(arrays):
                 continue
             if len(columns[0]) == min(at.stop, last + 1) - at.start:

@@ -8,12 +8,12 @@ block that is missing, damaged or of another form is not used, and its rows are 
 import math
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any, Final
 from zlib import crc32
 
-from gossamer.stores.rows import KnownPage, KnownUrl
+from gossamer.stores.rows import KnownPage, KnownUrl, ReadableRows
 from gossamer.stores.url_record import UrlState
 
 BLOCK = 64
@@ -42,8 +42,12 @@ def queue_where(state: int, queue: int | None) -> int:
 
 def blocks_of(*numbers: Iterable[int]) -> dict[int, slice]:
     """Return the blocks in which these ids or numbers are, and where each is in an array."""
-    blocks = {number // BLOCK for number in chain(*numbers)}
-    return {block: slice(block * BLOCK, block * BLOCK + BLOCK) for block in blocks}
+    return {block: place_of(block) for block in {number // BLOCK for number in chain(*numbers)}}
+
+
+def place_of(block: int) -> slice:
+    """Return where a block is in an array."""
+    return slice(block * BLOCK, block * BLOCK + BLOCK)
 
 
 def pack_block(columns: Sequence[Any]) -> bytes:
@@ -96,3 +100,44 @@ def url_values(known: KnownUrl) -> tuple[int | float, ...]:
 def page_values(known: KnownPage) -> tuple[int | float, ...]:
     """Return what a page has in the columns."""
     return known.url, known.fetched_at, min(known.reported_depth, 65_535)
+
+
+# -- whether they are as they must be ------------------------------------------------------------
+
+
+def wrong_blocks(rows: ReadableRows) -> Iterator[str]:
+    """Yield which blocks are not those of the rows, in words."""
+    urls = ((known.id, url_values(known)) for known in rows.known_urls())
+    pages = ((known.number, page_values(known)) for known in rows.known_pages())
+    for what, types, blocks, values in (
+        ("URLs", URL_COLUMNS, rows.url_blocks(), urls),
+        ("pages", PAGE_COLUMNS, rows.page_blocks(), pages),
+    ):
+        following = next(blocks, None)
+        for number, group in groupby(values, lambda entry: entry[0] // BLOCK):
+            expected = dict(group)
+            while following and following[0] < number:
+                yield f"block {following[0]} of {what} is of none"
+                following = next(blocks, None)
+            if following is None or following[0] > number:
+                yield f"block {number} of {what} is missing"
+                continue
+            if not _is_right(following[1], types, expected, number * BLOCK):
+                yield f"block {number} of {what} does not have what their rows have"
+            following = next(blocks, None)
+        while following:
+            yield f"block {following[0]} of {what} is of none"
+            following = next(blocks, None)
+
+
+def _is_right(
+    packed: bytes, types: str, expected: Mapping[int, tuple[int | float, ...]], first: int
+) -> bool:
+    columns = unpack_block(packed, types)
+    if columns is None:
+        return False
+    stored = dict(enumerate(zip(*columns, strict=True), first))
+    stored.pop(0, None)
+    if types == PAGE_COLUMNS:
+        stored = {number: values for number, values in stored.items() if values[0]}
+    return stored == {number: values[: len(columns)] for number, values in expected.items()}
