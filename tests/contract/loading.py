@@ -32,7 +32,7 @@ class WithoutBlocks:
 def check_loading(rows: Rows, *, with_times: bool) -> None:
     """Compare everything that is in memory when a crawl is opened."""
     read: Any = WithoutBlocks(rows)
-    for times in (with_times, True):
+    for times in {with_times, True}:
         from_blocks = CrawlMemory(rows, with_times=times)
         from_rows = CrawlMemory(read, with_times=times)
         expected = everything(from_rows)

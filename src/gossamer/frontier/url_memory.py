@@ -110,13 +110,17 @@ class IdTable:
 
     def load(self, entries: Iterable[tuple[bytes, int]]) -> None:
         """Add many ids, each after its hash."""
-        buckets, end, pack = [*map(bytearray, self._buckets)], self._end, ID_BYTES
-        count = 0
+        buckets, end, size, count = self._buckets, self._end, ID_BYTES, self._count
         for key, number in entries:
-            buckets[key[0] << 8 | key[1]] += key[2:end] + number.to_bytes(pack, "little")
+            place = key[0] << 8 | key[1]
+            entry = key[2:end] + number.to_bytes(size, "little")
+            bucket = buckets[place]
+            if bucket:
+                bucket += entry  # one that has entries can grow
+            else:
+                buckets[place] = bytearray(entry)
             count += 1
-        self._buckets = [bucket or b"" for bucket in buckets]
-        self._count += count
+        self._count = count
 
     def discard(self, key: bytes, number: int) -> None:
         """Remove an id from a hash, if it is there."""
