@@ -13,6 +13,7 @@ from tests.contract.samples import digest_of, name_of
 
 from gossamer.frontier.claims import read_claim
 from gossamer.frontier.router import QueueTable
+from gossamer.stores.columns import wrong_blocks
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.reading import read_counters
 from gossamer.stores.rows import HostRow, Item, LeaseRow, ReadableRows, UrlRow, unpack_links
@@ -191,6 +192,7 @@ class StoredRows:
         rows, table = self._rows, QueueTable(self._model.rules.scheduler.queues)
         assert rows.find_urls([row.key for row in self._urls.values()]) == [*self._urls]
         assert rows.find_hosts([row.key for row in self._hosts.values()]) == [*self._hosts]
+        assert [*wrong_blocks(rows)] == []
         for known in rows.known_urls():
             row = self._urls[known.id]
             links = rows.read_links([known.id])[0]

@@ -1,6 +1,7 @@
 """The kinds of stores that are tested: how each is opened, crashes and is looked into."""
 
 import asyncio
+import math
 import shutil
 import socket
 import sqlite3
@@ -11,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import asdict
+from tests.contract.loading import check_loading
 
 from gossamer.channel import Channel
 from gossamer.frontier.contract import FRONTIER, FrontierClient
@@ -113,6 +115,7 @@ class EmbeddedSetup:
         lives = (lambda _: True) if workers_live else None
         self._store = Frontier(self.make_rows(), rules, now, lives=lives, finish=at_once)
         self.check_counters()
+        check_loading(self._store.rows, with_times=not math.isinf(rules.revisit_s))
 
     def open_to_read(self) -> ReadableRows | None:
         return None

@@ -29,6 +29,7 @@ from gossamer.frontier.contract import HostFeedback
 from gossamer.frontier.hosts import HostLimitRule
 from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import Outcome
+from gossamer.stores import columns
 from gossamer.stores.url_record import UrlState
 
 a_name = st.sampled_from(NAMES)
@@ -339,8 +340,11 @@ def test_any_history(
     examples: int,
     strict: bool,
     chaos_seed: int,
+    monkeypatch: pytest.MonkeyPatch,
     make_store: Callable[[str, Path, FrontierRules], StoreDriver],
 ) -> None:
+    if kind in {"sqlite with short heads", "redis"}:
+        monkeypatch.setattr(columns, "BLOCK", 3)
     more = {"kind": kind, "strict": strict, "make_store": staticmethod(make_store)}
     machine = type("StoreMachine", (StoreMachine,), more)
     bounds = settings(max_examples=examples, stateful_step_count=40)

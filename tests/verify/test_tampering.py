@@ -191,6 +191,28 @@ def spoil_the_bands_of_a_page(lab: "CrawlLab") -> None:
     lab.client.hset(lab.keys.bands, "3", b"short")
 
 
+def change_a_key(lab: "CrawlLab") -> None:
+    lab.client.setrange(lab.keys.url_keys(0), 16 * 5, b"x")
+
+
+def change_a_digest_in_passing(lab: "CrawlLab") -> None:
+    lab.client.setrange(lab.keys.page_digests(0), 16 * 3, b"x")
+
+
+def add_a_string_of_keys(lab: "CrawlLab") -> None:
+    lab.client.set(lab.keys.url_keys(1), b"x")
+
+
+def spoil_a_block_of_urls(lab: "CrawlLab") -> None:
+    packed: Any = lab.client.hget(lab.keys.url_blocks, "0")
+    lab.client.hset(lab.keys.url_blocks, "0", packed[:-1] + b"x")
+
+
+def add_a_block_of_pages(lab: "CrawlLab") -> None:
+    packed: Any = lab.client.hget(lab.keys.page_blocks, "0")
+    lab.client.hset(lab.keys.page_blocks, "77", packed)
+
+
 def write_something_else(lab: "CrawlLab") -> None:
     lab.client.set(lab.keys.prefix + b"something", b"else")
 
@@ -237,6 +259,11 @@ def write_no_number_of_a_commit(lab: "CrawlLab") -> None:
         (clear_a_bit_of_links, "store"),
         (set_a_bit_of_the_unscored, "store"),
         (spoil_the_bands_of_a_page, "store"),
+        (change_a_key, "store"),
+        (change_a_digest_in_passing, "store"),
+        (add_a_string_of_keys, "store"),
+        (spoil_a_block_of_urls, "blocks"),
+        (add_a_block_of_pages, "store"),
         (write_something_else, "store"),
         (write_no_number_of_a_commit, "store"),
     ],
@@ -283,7 +310,7 @@ def _losses(lab: "CrawlLab", key: bytes, name: str) -> list[Callable[[], object]
         # The options were not always stored, and the busiest hosts are only shown.
         for field in sorted(some - {b"options", b"busy-hosts"}):
             losses.append(partial(lab.client.hdel, key, field))
-    elif name not in STRINGS:
+    elif name not in STRINGS and not name.startswith(("url-keys:", "page-digests:")):
         first: Any = lab.client.zrange(key, 0, 0)[0]
         losses.append(lambda: lab.client.zrem(key, first))
     return losses

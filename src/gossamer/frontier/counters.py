@@ -3,7 +3,7 @@
 import heapq
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -54,9 +54,8 @@ class UrlCounts:
         self.first_attempt_at: float | None = None
         self.last_attempt_at: float | None = None
 
-    def load(self, depths: Iterable[int], states: Iterable[int], pages: Iterable[int]) -> None:
-        """Count all URLs, given the depth, the state and the page of each."""
-        kinds = Counter(zip(depths, states, map(bool, pages), strict=True))
+    def load(self, kinds: Mapping[tuple[int, int, bool], int]) -> None:
+        """Count all URLs, given how many there are of a depth and a state, with a page or not."""
         for (depth, state, has_page), urls in kinds.items():
             self.count(depth, urls, urls * (state == UrlState.DONE), urls * has_page)
 

@@ -8,7 +8,7 @@ duplicates are compared with, are in the database.
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -19,9 +19,17 @@ from gossamer.frontier.url_memory import IdTable, UrlMemory
 from gossamer.frontier.waiting import HEAD, WaitingUrls
 from gossamer.model.names import Sketch
 from gossamer.policy.cookies import MAX_COOKIE_DOMAINS, Cookie, CookieChanges, change_jar
+from gossamer.stores.columns import (
+    PAGE_COLUMNS,
+    blocks_of,
+    pack_block,
+    page_values,
+    place_of,
+    unpack_block,
+)
 from gossamer.stores.counting import COUNTS_NAME, unpack_counts
 from gossamer.stores.reading import read_counters
-from gossamer.stores.rows import PageRow, ResultRow, Rows, SketchRow
+from gossamer.stores.rows import ALL, Changes, PageRow, ResultRow, Rows, SketchRow
 from gossamer.stores.url_record import Record, UrlState, pack_records
 
 EXPIRED_NOTE: Final = "expired_before"
@@ -49,16 +57,49 @@ class PageMemory:
         self._fetched_at = array("d", [0.0])
         self._reported = array("H", [0])
 
-    def load(self, number: int, url: int, digest: bytes, fetched_at: float, depth: int) -> None:
-        """Take in a page; those that are stored come in the order of their numbers."""
-        while number > self.last_number:
-            self._urls.append(0)
-            self._fetched_at.append(0.0)
-            self._reported.append(0)
-        self._urls[number], self._fetched_at[number] = url, fetched_at
-        self._reported[number] = min(depth, 65_535)
-        self._digests.add(digest, number)
-        self.count += 1
+    def load(self) -> None:
+        """Take in all pages that are stored."""
+        following = 1
+        for number, packed in self._rows.page_blocks():
+            at, columns = place_of(number), unpack_block(packed, PAGE_COLUMNS)
+            if columns is None or len(columns) < len(PAGE_COLUMNS):
+                continue
+            if following < at.start:
+                self._read_rows(following, at.start - 1)
+            self._extend(at.start)
+            for values, column in zip(self._arrays(), columns, strict=True):
+                values.extend(column[at.start == 0 :])
+            following = at.stop
+        self._read_rows(following, ALL)
+        self._digests.load(self._rows.page_digests())
+        self.count = len(self._digests)
+
+    def _read_rows(self, first: int, last: int) -> None:
+        """Take in pages of which there is no block."""
+        for page in self._rows.known_pages(first, last):
+            self._set(page.number, *page_values(page))
+
+    def _arrays(self) -> tuple[Any, ...]:
+        """Return the columns of blocks."""
+        return self._urls, self._fetched_at, self._reported
+
+    def _extend(self, length: int) -> None:
+        if (more := length - len(self._urls)) > 0:
+            for values in self._arrays():
+                values.extend([0] * more)
+
+    def _set(self, number: int, *values: float) -> None:
+        self._extend(number + 1)
+        for column, value in zip(self._arrays(), values, strict=True):
+            column[number] = value
+
+    def pack(self, changes: Changes) -> dict[int, bytes]:
+        """Return the blocks of all pages that these changes are about, as they are from now on."""
+        arrays = self._arrays()
+        return {
+            number: pack_block([values[at] for values in arrays])
+            for number, at in blocks_of(changes.pages, changes.reported).items()
+        }
 
     @property
     def last_number(self) -> int:
@@ -86,7 +127,9 @@ class PageMemory:
         And its sketch, with the sample of its own content if that is known.
         """
         number, fetched_at = page.page_id, page.fetched_at
-        self.load(number, url_id, page.digest, fetched_at, depth)
+        self._set(number, url_id, fetched_at, min(depth, 65_535))
+        self._digests.add(page.digest, number)
+        self.count += 1
         changes = self._pending.now
         changes.pages[number] = PageRow(
             number, url_id, page.size, page.digest, page.attributes, fetched_at, depth
@@ -253,23 +296,23 @@ class CrawlMemory:
             self.hosts.load(host)
         for domain in self.rows.domains():
             self.hosts.load_domain(domain)
-        urls, waiting, leases = self.urls, self.waiting, self.leases
-        for known in self.rows.known_urls():
-            urls.load(known)
-            if known.state == UrlState.QUEUED:
-                if known.id in leases:
-                    urls.states[known.id] = UrlState.LEASED
-                else:
-                    assert known.queue is not None
-                    waiting.load(known.host, known.queue)
-            elif known.state == UrlState.UNSCORED:
-                waiting.add_unscored(known.id)
-        urls.counts.load(urls.depths[1:], urls.states[1:], urls.pages[1:])
+        urls, waiting = self.urls, self.waiting
+        places = urls.load()
+        for url_id in self.leases:
+            if urls.states[url_id] == UrlState.QUEUED:
+                urls.states[url_id] = UrlState.LEASED
+                places[urls.hosts[url_id], urls.places[url_id]] -= 1
+        for (host_id, place), count in places.items():
+            if place >= 0 and count:
+                waiting.load(host_id, place, count)
+        unscored = urls.states.find(UrlState.UNSCORED, 1)
+        while unscored > 0:
+            waiting.add_unscored(unscored)
+            unscored = urls.states.find(UrlState.UNSCORED, unscored + 1)
         stored = unpack_counts(self.get(COUNTS_NAME))
         urls.counts.first_attempt_at = stored.first_attempt_at
         urls.counts.last_attempt_at = stored.last_attempt_at
-        for page in self.rows.known_pages():
-            self.pages.load(*page)
+        self.pages.load()
 
     def sort_again(self, queue_of: Callable[[float], int]) -> None:
         """Put every URL that has a score into the queue of its score in a new table."""
@@ -307,8 +350,10 @@ class CrawlMemory:
             if value != self._stored_counters[name]:
                 self._stored_counters[name] = value
                 self.put(name, str(value).encode())
-        if not self.pending.now:
+        changes = self.pending.now
+        if not changes:
             return None
+        changes.url_blocks, changes.page_blocks = self.urls.pack(changes), self.pages.pack(changes)
         finish = self.pending.write(self.rows)
         if finish is None:
             self.end_write()

@@ -6,9 +6,12 @@ it is read again when it is wanted. Rows that are in memory are always the truth
 lag behind.
 """
 
+import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -16,10 +19,22 @@ from gossamer.frontier.commits import Pending
 from gossamer.frontier.contract import Link
 from gossamer.frontier.counters import UrlCounts
 from gossamer.model import Outcome
+from gossamer.stores.columns import (
+    HAS_LINKS,
+    NO_QUEUE,
+    REDIRECT,
+    SITEMAP,
+    URL_COLUMNS,
+    blocks_of,
+    pack_block,
+    place_of,
+    queue_where,
+    unpack_block,
+    url_values,
+)
 from gossamer.stores.counting import WITHOUT_CAUSE, Reason
 from gossamer.stores.rows import (
     Changes,
-    KnownUrl,
     Rows,
     UrlChange,
     UrlRow,
@@ -35,9 +50,11 @@ MOST_ROWS: Final = 50_000
 CACHED_LINKS: Final = 8_000_000
 """How many bytes of links are kept in memory, of those used last: from this to twice as many."""
 READ_AT_ONCE: Final = 1000
-_HAS_LINKS, _REDIRECT = 1, 2
 _STORED = {UrlState.ASSIGNED: UrlState.QUEUED, UrlState.LEASED: UrlState.QUEUED}
 """The states that are stored as others."""
+_STORED_STATES: Final = bytes.maketrans(bytes(_STORED), bytes(_STORED.values()))
+_SITEMAPS: Final = re.compile(rb"[\x04-\x07]")
+"""The flags of sitemaps."""
 
 
 class IdTable:
@@ -97,6 +114,20 @@ class IdTable:
         bucket += key[2 : self._end] + number.to_bytes(ID_BYTES, "little")
         self._count += 1
 
+    def load(self, entries: Iterable[tuple[bytes, int]]) -> None:
+        """Add many ids, each after its hash."""
+        buckets, end, size, count = self._buckets, self._end, ID_BYTES, self._count
+        for key, number in entries:
+            place = key[0] << 8 | key[1]
+            entry = key[2:end] + number.to_bytes(size, "little")
+            bucket = buckets[place]
+            if bucket:
+                bucket += entry  # one that has entries can grow
+            else:
+                buckets[place] = bytearray(entry)
+            count += 1
+        self._count = count
+
     def discard(self, key: bytes, number: int) -> None:
         """Remove an id from a hash, if it is there."""
         bucket = self._buckets[key[0] << 8 | key[1]]
@@ -152,6 +183,8 @@ class UrlMemory:
         """The number of the page of each URL; 0: it has none."""
         self.finished_at = array("d", [0.0]) if with_times else None
         self._flags = bytearray(1)
+        self.places = array("b", [NO_QUEUE])
+        """In which queue each URL was stored last."""
         self.counts = UrlCounts()
         """How many URLs there are of each depth."""
         self.at_hand: dict[int, UrlRow] = {}
@@ -167,18 +200,66 @@ class UrlMemory:
         """The largest id of a URL; 0 if there is none."""
         return len(self.states) - 1
 
-    def load(self, known: KnownUrl) -> None:
-        """Take in a URL that is stored; they come in the order of their ids."""
-        assert known.id == len(self.states), "URLs are numbered without gaps"
-        self.ids.add(known.key, known.id)
-        self._append(known.depth, known.hops, known.state, known.host)
-        if known.page is not None:
-            self.pages[known.id] = known.page
-        self._flags[known.id] = _HAS_LINKS * known.has_links | _REDIRECT * known.redirect
-        if self.finished_at is not None and known.finished_at is not None:
-            self.finished_at[known.id] = known.finished_at
-        if known.sitemap_of is not None:
-            self._count_sitemap(known.sitemap_of)
+    def load(self) -> Counter[tuple[int, int]]:
+        """Take in all URLs that are stored; return how many there are of each host and place."""
+        last, arrays = self._rows.last_url(), self._arrays()
+        depths, places = Counter[tuple[int, int, bool]](), Counter[tuple[int, int]]()
+
+        def extend(columns: Sequence[Any]) -> None:
+            for values, column in zip(arrays, columns, strict=False):
+                values.extend(column)
+            place, state, _, _, depth, host, page, *_ = columns
+            places.update(zip(host, place, strict=True))
+            depths.update(zip(depth, state, map(bool, page), strict=True))
+
+        def read_rows(upto: int) -> None:
+            if upto > self.last_id:
+                rows = self._rows.known_urls(self.last_id + 1, upto)
+                while some := [*map(url_values, islice(rows, READ_AT_ONCE))]:
+                    extend([*zip(*some, strict=True)])
+
+        for number, packed in self._rows.url_blocks():
+            at, columns = place_of(number), unpack_block(packed, URL_COLUMNS)
+            if columns is None or len(columns) < len(arrays):
+                continue
+            if len(columns[0]) == min(at.stop, last + 1) - at.start:
+                read_rows(at.start - 1)
+                extend([column[at.start == 0 :] for column in columns])
+        read_rows(last)
+        self.ids.load(self._rows.url_keys())
+        assert len(self.ids) == self.last_id == last, "URLs are numbered without gaps"
+        self.counts.load(depths)
+        self._load_sitemaps()
+        return places
+
+    def _load_sitemaps(self) -> None:
+        sitemaps = [match.start() for match in _SITEMAPS.finditer(self._flags)]
+        for first in range(0, len(sitemaps), READ_AT_ONCE):
+            for row in self._rows.read_urls(sitemaps[first : first + READ_AT_ONCE]):
+                assert row.sitemap_of is not None
+                self._count_sitemap(row.sitemap_of)
+
+    def _arrays(self) -> list[Any]:
+        """Return the columns of blocks."""
+        arrays = [self.places, self.states, self.hops, self._flags, self.depths, self.hosts]
+        more = [] if self.finished_at is None else [self.finished_at]
+        return [*arrays, self.pages, *more]
+
+    def pack(self, changes: Changes) -> dict[int, bytes]:
+        """Return the blocks of all URLs that these changes are about, as they are from now on."""
+        places = self.places
+        for url_id, change in changes.url_changes.items():
+            if change.state is not None:
+                places[url_id] = queue_where(change.state, None)
+        for row in changes.urls.values():
+            places[row.id] = queue_where(row.state, row.queue)
+        first, states, *rest = self._arrays()
+        return {
+            number: pack_block(
+                [first[at], states[at].translate(_STORED_STATES), *[values[at] for values in rest]]
+            )
+            for number, at in blocks_of(changes.urls, changes.url_changes, changes.links).items()
+        }
 
     def _append(self, depth: int, hops: int, state: int, host: int) -> None:
         self.depths.append(min(depth, 65_535))
@@ -187,6 +268,7 @@ class UrlMemory:
         self.hosts.append(host)
         self.pages.append(0)
         self._flags.append(0)
+        self.places.append(NO_QUEUE)
         if self.finished_at is not None:
             self.finished_at.append(float("inf"))
 
@@ -208,6 +290,7 @@ class UrlMemory:
                 self._count_sitemap(row.sitemap_of)
         self.ids.add(link.key, url_id)
         self._append(depth, hops, state, host)
+        self._flags[url_id] = SITEMAP * (row.sitemap_of is not None)
         self.counts.count(self.depths[url_id], 1)
         self.at_hand[url_id] = row
         self._pending.now.urls[url_id] = row
@@ -387,19 +470,20 @@ class UrlMemory:
         self.states[url_id] = UrlState.DONE
         if self.finished_at is not None:
             self.finished_at[url_id] = attempt.at
-        if targets or self._flags[url_id] & _HAS_LINKS:
+        if targets or self._flags[url_id] & HAS_LINKS:
             self._set_links(url_id, pack_links(targets))
-        self._flags[url_id] = _HAS_LINKS * bool(targets) | _REDIRECT * redirect
+        flags = HAS_LINKS * bool(targets) | REDIRECT * redirect
+        self._flags[url_id] = self._flags[url_id] & SITEMAP | flags
 
     # -- links -----------------------------------------------------------------------------------
 
     def has_links(self, url_id: int) -> bool:
         """Tell whether the last visit of a URL has found any."""
-        return bool(self._flags[url_id] & _HAS_LINKS)
+        return bool(self._flags[url_id] & HAS_LINKS)
 
     def was_redirect(self, url_id: int) -> bool:
         """Tell whether the last visit of a URL was a redirect."""
-        return bool(self._flags[url_id] & _REDIRECT)
+        return bool(self._flags[url_id] & REDIRECT)
 
     def has_links_at_hand(self, url_id: int) -> bool:
         """Tell whether its links need not be read."""
@@ -426,7 +510,7 @@ class UrlMemory:
     def add_links(self, url_id: int, targets: Sequence[int]) -> None:
         """Add URLs to those that a visited one links to."""
         self._set_links(url_id, pack_links([*self.links(url_id), *targets]))
-        self._flags[url_id] |= _HAS_LINKS * bool(targets)
+        self._flags[url_id] |= HAS_LINKS * bool(targets)
 
     def _set_links(self, url_id: int, packed: bytes) -> None:
         self._pending.now.links[url_id] = packed

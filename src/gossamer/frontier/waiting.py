@@ -100,9 +100,9 @@ class WaitingUrls:
 
     # -- the priority queues ---------------------------------------------------------------------
 
-    def load(self, host: int, queue: int) -> None:
-        """Count a URL that is stored in a priority queue."""
-        self._queue(host, queue).beyond += 1
+    def load(self, host: int, queue: int, count: int) -> None:
+        """Count URLs that are stored in a priority queue."""
+        self._queue(host, queue).beyond += count
 
     def counts(self) -> Iterator[tuple[int, int, int]]:
         """Yield host, queue and number of URLs, for each that has any."""

@@ -28,6 +28,9 @@ PAUSED_UNTIL_NAME: Final = "paused_until"
 PATIENCE_S: Final = 60.0
 """How long a store that does not answer is waited for before the crawl is given up."""
 
+ALL: Final = 2**62
+"""More than any number of a row."""
+
 Item: TypeAlias = tuple[float, int]
 """A URL in a queue: its score and its id. The smallest goes first."""
 
@@ -227,6 +230,9 @@ class Changes:
         self.metadata: dict[str, bytes | None] = {}
         """None: it is removed."""
         self.leases: dict[int, LeaseRow | None] = {}
+        self.url_blocks: dict[int, bytes] = {}
+        """What memory has of URLs, as the next of pages: see `stores.columns`."""
+        self.page_blocks: dict[int, bytes] = {}
         self.pages: dict[int, PageRow] = {}
         self.contents: dict[int, tuple[float, bytes]] = {}
         """When a page was fetched, and its packed content."""
@@ -276,11 +282,23 @@ class ReadableRows(Protocol):
     def metadata(self) -> dict[str, bytes]:
         """Return what is stored of the crawl as a whole, by name."""
 
-    def known_urls(self) -> Iterator[KnownUrl]:
-        """Yield what memory holds of every URL, in the order of discovery."""
+    def known_urls(self, first: int = 1, last: int = ALL) -> Iterator[KnownUrl]:
+        """Yield what memory holds of URLs, in the order of discovery."""
 
-    def known_pages(self) -> Iterator[KnownPage]:
-        """Yield what memory holds of every page, in the order of numbers."""
+    def known_pages(self, first: int = 1, last: int = ALL) -> Iterator[KnownPage]:
+        """Yield what memory holds of pages, in the order of numbers."""
+
+    def url_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of all URLs, packed in blocks, which are in order; some may be missing."""
+
+    def page_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of pages."""
+
+    def url_keys(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the key and the id of every URL, in any order."""
+
+    def page_digests(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the digest and the number of every page, in any order."""
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""

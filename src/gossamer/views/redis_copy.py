@@ -18,6 +18,7 @@ from typing import Final, TypeAlias, TypeVar
 import msgspec
 
 from gossamer.model.errors import CrawlError
+from gossamer.stores.columns import blocks_of
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.connection import BlockingLink
 from gossamer.stores.redis.crawls import linked_to_crawl
@@ -25,6 +26,7 @@ from gossamer.stores.redis.row_changes import RowNumbers, decode_url
 from gossamer.stores.redis.row_keys import (
     HOLD_S,
     NAMES,
+    PART,
     WATCHED_S,
     ChangedRows,
     RowKeys,
@@ -215,7 +217,9 @@ class Copying:
     def _read(self, changed: ChangedRows) -> None:
         self._take("hosts", self._rows.hosts, changed.hosts)
         self._take("urls", self._rows.urls, changed.urls)
+        self._take("url_blocks", self._rows.url_blocks, [*blocks_of(changed.urls)])
         self._take("pages", self._rows.pages, changed.pages, PAGES_AT_ONCE)
+        self._take("page_blocks", self._rows.page_blocks, [*blocks_of(changed.pages)])
         self._take("domains", self._rows.domains, changed.domains)
 
     def _take(
@@ -259,10 +263,14 @@ def wrong_indexes(rows: RowSource, copy: sqlite3.Connection, moment: Moment) -> 
         yield f"rows are gone up to result {moment.numbers.rows}, which does not exist"
     if not commit_number(moment.stamp):
         yield "the number of the last commit is missing"
-    places = []
+    places, numbers = [], moment.numbers
+    strings = {f"url-keys:{part}" for part in range(numbers.url // PART + 1)}
+    strings |= {f"page-digests:{part}" for part in range(numbers.page // PART + 1)}
     for name in _key_names(rows.link, rows.keys):
         if match := _QUEUE.fullmatch(name):
             places.append((int(match[1]), int(match[2])))
+        elif name in strings:
+            strings.remove(name)
         elif name not in NAMES.values() and not name.startswith("messages:"):
             yield f"the key {name} belongs to nothing"
     yield from _misplaced(rows, copy, sorted(places))

@@ -21,7 +21,7 @@ from gossamer.stores.redis.row_changes import (
     read_attempt,
     read_sketch,
 )
-from gossamer.stores.redis.row_keys import RowKeys, member
+from gossamer.stores.redis.row_keys import HASH_BYTES, PART, RowKeys, member
 from gossamer.stores.redis.row_reads import read_fields, read_host
 from gossamer.stores.rows import Changes, DomainRow, LeaseRow, RelaxingUrl, ResultRow, SketchRow
 from gossamer.stores.url_record import UrlState
@@ -31,6 +31,8 @@ Decode = Callable[[bytes], Row]
 
 COUNTED: Final = {
     "urls": ("urls", "known"),
+    "url_blocks": ("url_blocks",),
+    "page_blocks": ("page_blocks",),
     "urls WHERE length(targets) > 0": ("links", "linked"),
     "urls WHERE state = 0": ("unscored",),
     "attempts": ("attempts",),
@@ -86,12 +88,9 @@ class RowSource:
         """Return URLs with links, leases and places among those that have come nearer."""
         keys, changes = self.keys, Changes()
         tables = (keys.urls, keys.links, keys.leases, keys.relaxing)
-        bits: list[str] = [word for bit in ids for word in ("GET", "u1", f"#{bit}")]
-        commands: list[Command] = [
-            ("BITFIELD_RO", key, *bits) for key in (keys.linked, keys.unscored)
-        ]
-        rows = self._rows(ids, tables, *commands)
-        for url_id, packed, links, lease, path, linked, unscored in rows:
+        bits = (_bits(key, ids) for key in (keys.linked, keys.unscored))
+        rows = self._rows(ids, tables, *bits, each=[_hash(keys.url_keys, url) for url in ids])
+        for url_id, packed, links, lease, path, linked, unscored, key in rows:
             name = f"URL {url_id}"
             changes.leases[url_id] = self._own(
                 f"the lease of {name}", lease, _decode_lease, "url", url_id
@@ -103,10 +102,28 @@ class RowSource:
             due = bool(links), row is not None and row.state == UrlState.UNSCORED
             is_wrong = (bool(linked), bool(unscored)) != due
             self.note(f"the bits of {name}", "do not say what its row says" if is_wrong else "")
+            is_wrong = row is not None and row.key != key
+            self.note(f"the key of {name}", "is not that of its row" if is_wrong else "")
             if row is not None:
                 changes.urls[url_id] = row
                 changes.links[url_id] = links or b""
         return changes
+
+    def url_blocks(self, numbers: Sequence[int]) -> Changes:
+        """Return blocks of URLs."""
+        changes = Changes()
+        changes.url_blocks = self._there(numbers, self.keys.url_blocks)
+        return changes
+
+    def page_blocks(self, numbers: Sequence[int]) -> Changes:
+        """Return blocks of pages."""
+        changes = Changes()
+        changes.page_blocks = self._there(numbers, self.keys.page_blocks)
+        return changes
+
+    def _there(self, numbers: Sequence[int], table: bytes) -> dict[int, bytes]:
+        rows = self._rows(numbers, (table,))
+        return {number: packed for number, packed in rows if packed is not None}
 
     def hosts(self, ids: Sequence[int]) -> Changes:
         """Return hosts with the numbers of their URLs."""
@@ -134,10 +151,15 @@ class RowSource:
         keys, changes = self.keys, Changes()
         changes.dropped.update(numbers)
         tables = (keys.pages, keys.contents, keys.bands, keys.samples)
-        rows = self._rows(numbers, tables, ("ZMSCORE", keys.kept, *map(member, numbers)))
-        for number, packed, content, bands, sample, age in rows:
+        ages: Command = ("ZMSCORE", keys.kept, *map(member, numbers))
+        digests = [_hash(keys.page_digests, number) for number in numbers]
+        rows = self._rows(numbers, tables, ages, each=digests)
+        for number, packed, content, bands, sample, age, digest in rows:
             name = f"page {number}"
-            if page := self._own(name, packed, decode_page, "number", number):
+            page = self._own(name, packed, decode_page, "number", number)
+            is_wrong = page is not None and page.digest != digest
+            self.note(f"the digest of {name}", "is not that of its row" if is_wrong else "")
+            if page is not None:
                 changes.pages[number] = page
             if content is not None:
                 changes.contents[number] = float(age or 0.0), content
@@ -233,11 +255,20 @@ class RowSource:
     # -- the connection --------------------------------------------------------------------------
 
     def _rows(
-        self, names: Sequence[Any], tables: Sequence[bytes], *more: Command
+        self,
+        names: Sequence[Any],
+        tables: Sequence[bytes],
+        *more: Command,
+        each: Sequence[Command] = (),
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield each name with its fields in these hashes and its answers to more commands."""
-        stored = self.together(*(("HMGET", table, *names) for table in tables), *more)
-        return zip(names, *stored, strict=True)
+        """Yield each name with its fields in these hashes and its answers to more commands.
+
+        `each` are commands of which each name has one.
+        """
+        asked = [*(("HMGET", table, *names) for table in tables), *more]
+        stored = self.together(*asked, *each)
+        answers = [stored[len(asked) :]] if each else []
+        return zip(names, *stored[: len(asked)], *answers, strict=True)
 
     def together(self, *commands: Command) -> list[Any]:
         """Return the answers of commands that are carried out in one transaction."""
@@ -255,6 +286,16 @@ def commit_number(stamp: bytes | None) -> int:
 def cut(numbers: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
     """Yield numbers, or whatever they are, in portions of that size."""
     return (numbers[first : first + size] for first in range(0, len(numbers), size))
+
+
+def _bits(key: bytes, ids: Sequence[int]) -> Command:
+    return ["BITFIELD_RO", key, *(word for bit in ids for word in ("GET", "u1", f"#{bit}"))]
+
+
+def _hash(key_of: Callable[[int], bytes], number: int) -> Command:
+    """Return what reads a hash from a string that has many."""
+    part, place = divmod(number, PART)
+    return "GETRANGE", key_of(part), place * HASH_BYTES, place * HASH_BYTES + HASH_BYTES - 1
 
 
 def _pairs(stored: Sequence[bytes]) -> dict[bytes, bytes]:

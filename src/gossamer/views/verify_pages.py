@@ -14,6 +14,7 @@ from gossamer.frontier.claims import HeldClaim, Refusal, read_claim
 from gossamer.model.page import unpack_attributes
 from gossamer.modules.page_directory import FOLDER, page_number, saved_folders
 from gossamer.stores.bodies import read_content
+from gossamer.stores.columns import wrong_blocks
 from gossamer.stores.counting import wrong_counts
 from gossamer.stores.rows import ReadableRows
 from gossamer.views.verify_rules import PAGE_RULES, PROGRESS_RULES, Check, Facts
@@ -157,6 +158,8 @@ def progress_checks(
         yield from rule.check(tables, facts)
     promise = "the stored counters are those of the URLs, pages and hosts"
     yield "counters", promise, wrong_counts(rows)
+    promise = "what is loaded of URLs and pages in blocks is what their rows say"
+    yield "blocks", promise, wrong_blocks(rows)
     promise = "pages in progress claim numbers that no other page has"
     yield "claims", promise, _wrong_claims(tables)
 

@@ -30,6 +30,8 @@ COUNTS = st.integers(0, 3)
 MOMENTS = st.sampled_from([0.5, 1.0, 1.5, 2.5, 3.25])
 SCORES = st.sampled_from([-1.0, 0.0, 0.1, 1.0, 50.0, 1e300])
 DEPTHS = st.integers(0, 4)
+DIGESTS = st.binary(min_size=16, max_size=16)
+BLOCKS = st.dictionaries(st.just(0), st.binary(max_size=40), max_size=1)
 BYTES = st.binary(max_size=20)
 STATES = st.sampled_from(
     [UrlState.QUEUED, UrlState.QUEUED, UrlState.UNSCORED, UrlState.DONE, UrlState.TOO_DEEP]
@@ -88,6 +90,7 @@ def _draw_urls(draw: Draw, model: RowModel, changes: Changes) -> None:
             changes.urls[one] = _settled(draw, msgspec.structs.replace(model.urls[one]))
         else:
             _draw_path(draw, model.urls[one], changes)
+    changes.url_blocks = draw(BLOCKS)
     for one, row in changes.urls.items():
         attempts = [_attempt(draw) for _ in range(draw(st.sampled_from([0, 0, 1, 2])))]
         if attempts:
@@ -141,13 +144,14 @@ def _draw_pages(draw: Draw, model: RowModel, changes: Changes) -> None:
     new = [*range(first, first + draw(COUNTS))]
     for number in [*new, *_some(draw, model.pages)]:
         url, at = draw(st.sampled_from(urls)), draw(MOMENTS)
-        page = PageRow(number, url, 1, draw(BYTES), draw(BYTES), at, draw(DEPTHS))
+        page = PageRow(number, url, 1, draw(DIGESTS), draw(BYTES), at, draw(DEPTHS))
         changes.pages[number] = page
         if draw(MAYBE):
             changes.contents[number] = (at, draw(BYTES))
         if draw(MAYBE):
             own = draw(st.none() | BYTES)
             changes.sketches[number] = SketchRow(number, at, draw(BYTES), draw(BYTES), own)
+    changes.page_blocks = draw(BLOCKS)
     changes.dropped.update(_some(draw, {*model.pages, *changes.pages}))
     for number in _some(draw, {*model.pages, *changes.pages}):
         changes.reported[number] = draw(DEPTHS)

@@ -41,6 +41,8 @@ class RowModel:
         self.domains: dict[str, DomainRow] = {}
         self.metadata: dict[str, bytes] = {}
         self.leases: dict[int, LeaseRow] = {}
+        self.url_blocks: dict[int, bytes] = {}
+        self.page_blocks: dict[int, bytes] = {}
         self.pages: dict[int, PageRow] = {}
         self.contents: dict[int, tuple[float, bytes]] = {}
         self.sketches: dict[int, SketchRow] = {}
@@ -54,6 +56,8 @@ class RowModel:
             row.depth, row.hops, row.parent = change.depth, change.hops, change.parent
             row.state = row.state if change.state is None else change.state
         self.links |= changes.links
+        self.url_blocks |= changes.url_blocks
+        self.page_blocks |= changes.page_blocks
         for one, attempts in changes.attempts.items():
             self.attempts[one] += attempts
         self.hosts |= _copies(changes.hosts)
@@ -110,6 +114,15 @@ class RowModel:
         """Compare all that is loaded when a crawl is opened."""
         assert rows.metadata() == self.metadata
         assert list(rows.known_urls()) == self.known_urls()
+        assert dict(rows.url_blocks()) == self.url_blocks
+        assert dict(rows.page_blocks()) == self.page_blocks
+        assert {number: key for key, number in rows.url_keys()} == {
+            row.id: row.key for row in self.urls.values()
+        }
+        assert {number: digest for digest, number in rows.page_digests()} == {
+            page.number: page.digest for page in self.pages.values()
+        }
+        assert list(rows.known_urls(2, 3)) == self.known_urls()[1:3]
         assert list(rows.known_pages()) == [
             KnownPage(page.number, page.url, page.digest, page.fetched_at, page.reported_depth)
             for _, page in sorted(self.pages.items())

@@ -112,6 +112,11 @@ def test_bodies_may_expire(directory: Path, damage: Damage) -> None:
         ("ids", "13 URLs", "DELETE FROM urls WHERE id = 3"),
         ("counters", "that are done", "UPDATE notes SET value = x'90' WHERE name = 'counts'"),
         ("counters", "URLs of depth 7", "UPDATE urls SET depth = 7 WHERE id = 3"),
+        ("blocks", "block 0 of URLs does", "UPDATE url_blocks SET columns = x'01'"),
+        ("blocks", "block 0 of URLs does", "UPDATE urls SET depth = 7 WHERE id = 3"),
+        ("blocks", "block 0 of URLs is missing", "DELETE FROM url_blocks"),
+        ("blocks", "block 9 of URLs is of none", "INSERT INTO url_blocks VALUES (9, x'')"),
+        ("blocks", "block 0 of pages does", "UPDATE pages SET fetched_at = 7 WHERE id = 3"),
         ("outcome", "a.test/", "UPDATE urls SET outcome = NULL WHERE id = 1"),
         ("outcome", "/missing", "UPDATE urls SET state = 1 WHERE id = 6"),
         ("outcome", "/missing", "UPDATE urls SET finished_at = NULL WHERE id = 6"),
@@ -358,6 +363,7 @@ def test_a_url_out_of_scope_is_found(directory: Path, damage: Damage) -> None:
     assert broken(directory) == {
         "scope": [f"{url}: scope host: b.test is not one of the seeds' hosts"],
         "counters": ["hosts: the counter says 1, and there are 2"],
+        "blocks": ["block 0 of URLs does not have what their rows have"],
     }
 
 

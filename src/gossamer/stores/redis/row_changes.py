@@ -10,17 +10,22 @@ import msgspec
 from msgspec.structs import asdict, astuple, replace
 
 from gossamer.model import Cause, HostKey, Outcome
+from gossamer.stores.columns import NO_QUEUE, URL_QUEUE, queue_where
 from gossamer.stores.redis.connection import Word, pack
-from gossamer.stores.redis.row_keys import RowKeys, member, number_of, pack_entry
+from gossamer.stores.redis.row_keys import (
+    HASH_BYTES,
+    PART,
+    RowKeys,
+    member,
+    number_of,
+    pack_entry,
+)
 from gossamer.stores.rows import Changes, Item, PageRow, ResultRow, SketchRow, UrlRow
 from gossamer.stores.url_record import Attempt, UrlState
 
 MOST_WORDS: Final = 4_000
 MOST_BYTES: Final = 1_000_000
 """How much of one command there may be: others want to be served between large ones."""
-NO_QUEUE: Final = -1
-URL_QUEUE: Final = -2
-"""Where a URL is that waits for its score."""
 FETCHED_AT: Final = struct.Struct("<d")
 """How the entry of a page's bands begins."""
 
@@ -48,13 +53,6 @@ class RowNumbers(msgspec.Struct):
     result: int = 0
     rows: int = 0
     """Up to which result the rows are gone."""
-
-
-def queue_where(state: int, queue: int | None) -> int:
-    """Return in which queue a URL is that is stored so: a priority queue, or one of these."""
-    if state == _UNSCORED:
-        return URL_QUEUE
-    return queue if state == _QUEUED and queue is not None else NO_QUEUE
 
 
 class PackedCommands:
@@ -88,6 +86,17 @@ class PackedCommands:
     def remove_members(self, key: bytes, numbers: Iterable[int]) -> None:
         """Take numbers out of a sorted set."""
         self.add_words(b"ZREM", key, [*map(member, numbers)])
+
+    def set_hashes(self, key_of: Callable[[int], bytes], hashes: Mapping[int, bytes]) -> None:
+        """Put hashes into strings, each at the place of its number; neighbours together."""
+        run: list[bytes] = []
+        for number in sorted(hashes):
+            run.append(hashes[number])
+            if number + 1 not in hashes or not (number + 1) % PART or len(run) == MOST_WORDS:
+                part, last = divmod(number, PART)
+                first = last + 1 - len(run)
+                self.add("SETRANGE", key_of(part), first * HASH_BYTES, b"".join(run))
+                run = []
 
     def append(self, key: bytes, values: Iterable[bytes]) -> None:
         """Append values to a list."""
@@ -305,6 +314,8 @@ class PackedChanges:
         moves.record()
         out.set_fields(keys.urls, self.urls)
         out.set_keys(keys.known, self.known)
+        out.set_hashes(keys.url_keys, {url_id: key for key, url_id in self.known.items()})
+        out.set_fields(keys.url_blocks, changes.url_blocks)
         moves.write(out, keys)
         out.change_fields(
             keys.links, {url_id: links or None for url_id, links in changes.links.items()}
@@ -337,6 +348,9 @@ class PackedChanges:
                 page = replace(changes.pages[number])
                 self.pages[number] = encode(self.changed_page(page))
         out.set_fields(keys.pages, self.pages)
+        digests = {number: row.digest for number, row in changes.pages.items()}
+        out.set_hashes(keys.page_digests, digests)
+        out.set_fields(keys.page_blocks, changes.page_blocks)
         contents = {number: packed for number, (_, packed) in self.contents.items()}
         out.change_fields(keys.contents, dict.fromkeys(changes.dropped) | contents)
         out.remove_members(keys.kept, changes.dropped)

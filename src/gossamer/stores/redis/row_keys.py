@@ -50,10 +50,12 @@ class RowKeys:
     unscored: bytes  # string of bits: which ids wait for their score
     links: bytes  # hash: id -> its links
     linked: bytes  # string of bits: which ids have links
+    url_blocks: bytes  # hash: number -> what memory has of 64 URLs (`stores.columns`)
     attempts: bytes  # hash: <id>:<number from 0> -> Attempt
     relaxing: bytes  # hash: id -> RelaxingUrl
     # pages
     pages: bytes  # hash: number -> PageRow
+    page_blocks: bytes  # hash: number -> what memory has of 64 pages
     contents: bytes  # hash: number -> its packed content
     kept: bytes  # sorted set: pages that have such, by when they were fetched
     bands: bytes  # hash: number -> when it was fetched (8 bytes), and the bands of its sketch
@@ -81,11 +83,23 @@ class RowKeys:
         """Return the sorted set of a priority queue of a host: its URLs by their scores."""
         return b"%bqueued:%d:%d" % (self.prefix, host, queue)
 
+    def url_keys(self, part: int) -> bytes:
+        """Return the string of the keys of so many URLs, each at the place of its id."""
+        return b"%burl-keys:%d" % (self.prefix, part)
+
+    def page_digests(self, part: int) -> bytes:
+        """Return the string of the digests of so many pages, each at the place of its number."""
+        return b"%bpage-digests:%d" % (self.prefix, part)
+
     def messages(self, name: str) -> bytes:
         """Return the list of the messages in a queue between processes."""
         return self.prefix + b"messages:" + name.encode()
 
 
+HASH_BYTES: Final = 16
+"""The size of keys of URLs and of digests of pages."""
+PART: Final = 1_048_576
+"""How many of them are in one string."""
 NAMES: Final = {name: name.replace("_", "-") for name in RowKeys.__annotations__}
 """The attributes of the keys of which a crawl has one each, and how those end."""
 

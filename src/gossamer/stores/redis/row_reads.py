@@ -5,16 +5,19 @@ Whoever writes them as well reads what is not on the server yet where it keeps t
 
 import heapq
 import logging
+import struct
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from operator import attrgetter
+from itertools import chain, islice
+from operator import attrgetter, itemgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from gossamer.model import HostKey
+from gossamer.stores import columns
+from gossamer.stores.columns import NO_QUEUE, queue_where
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.connection import (
     ERRORS,
@@ -28,17 +31,16 @@ from gossamer.stores.redis.crawls import require_crawl
 from gossamer.stores.redis.lead import LEAD_S, LeadHolder, ServerForgotError, read_holder
 from gossamer.stores.redis.row_changes import (
     FETCHED_AT,
-    NO_QUEUE,
     PackedChanges,
     RowNumbers,
     decode_page,
     decode_url,
-    queue_where,
     read_attempt,
     read_sketch,
 )
-from gossamer.stores.redis.row_keys import RowKeys, member, number_of
+from gossamer.stores.redis.row_keys import HASH_BYTES, PART, RowKeys, member, number_of
 from gossamer.stores.rows import (
+    ALL,
     Changes,
     DomainRow,
     HostRow,
@@ -60,6 +62,9 @@ T = TypeVar("T")
 
 AT_ONCE: Final = 8_000
 """How many rows are read in one round trip when all are; divisible by 8."""
+BLOCKS_AT_ONCE: Final = 1_000
+HASHES_AT_ONCE: Final = 65_536
+"""How many keys or digests are read in one trip, of which `PART` is a multiple."""
 RESULTS_AT_ONCE: Final = 1_000
 """From how many results on the server is asked first how many there are."""
 EQUALS: Final = 16
@@ -91,6 +96,7 @@ _decode_loaded: Final = msgspec.msgpack.Decoder(
     )
 ).decode
 _HAS_LINKS: Final = KnownUrl._fields.index("has_links")
+_first: Final = itemgetter(0)
 _before: Final = attrgetter(*KnownUrl._fields[:_HAS_LINKS])
 _after: Final = attrgetter(*KnownUrl._fields[_HAS_LINKS + 1 :])
 
@@ -172,37 +178,93 @@ class ReadableRedisRows:
         fields = read_fields(self._all_written(), self.keys.metadata)
         return {name.decode(): value for name, value in fields.items()}
 
-    def known_urls(self) -> Iterator[KnownUrl]:
-        """Yield what memory holds of every URL, in the order of discovery."""
-        return self._load_urls()
+    def known_urls(self, first: int = 1, last: int = ALL) -> Iterator[KnownUrl]:
+        """Yield what memory holds of URLs, in the order of discovery."""
+        return self._load_urls(first, last)
 
-    def _load_urls(self, queue_of: "array[int] | None" = None) -> Iterator[KnownUrl]:
+    def _load_urls(
+        self, first: int, last: int, queue_of: "array[int] | None" = None
+    ) -> Iterator[KnownUrl]:
         """Yield the same; note in which queue each is stored."""
-        link, keys, last = self._all_written(), self.keys, self._last().url
+        link, keys, last = self._all_written(), self.keys, min(last, self._last().url)
         if queue_of is not None:
             queue_of.extend([NO_QUEUE] * (last + 1 - len(queue_of)))
-        for start in range(0, last + 1, AT_ONCE):
+        for start in range(first - first % 8, last + 1, AT_ONCE):
             ids = range(start, min(start + AT_ONCE, last + 1))
             stored, bits = link.ask(
                 ("HMGET", keys.urls, *ids),
                 ("GETRANGE", keys.linked, start // 8, (start + AT_ONCE) // 8 - 1),
             )
             with_links = _set_bits(bits, start)
-            for packed in stored:
-                if packed is not None:
+            for url_id, packed in zip(ids, stored, strict=True):
+                if packed is not None and url_id >= first:
                     row: Any = _decode_loaded(packed)
                     if queue_of is not None:
                         queue_of[row.id] = queue_where(row.state, row.queue)
                     has_links = row.id in with_links
                     yield KnownUrl._make((*_before(row), has_links, *_after(row)))
 
-    def known_pages(self) -> Iterator[KnownPage]:
-        """Yield what memory holds of every page, in the order of numbers."""
-        for _, packed in self._numbered(self._last().page, self.keys.pages):
+    def known_pages(self, first: int = 1, last: int = ALL) -> Iterator[KnownPage]:
+        """Yield what memory holds of pages, in the order of numbers."""
+        last = min(last, self._last().page)
+        for _, packed in self._numbered(last, self.keys.pages, first):
             page = decode_page(packed)
             yield KnownPage(
                 page.number, page.url, page.digest, page.fetched_at, page.reported_depth
             )
+
+    def url_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of all URLs, packed in blocks, which are in order; some may be missing."""
+        return self._blocks(self.keys.url_blocks, self._last().url)
+
+    def page_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of pages."""
+        return self._blocks(self.keys.page_blocks, self._last().page)
+
+    def _blocks(self, key: bytes, last: int) -> Iterator[tuple[int, bytes]]:
+        return self._numbered(last // columns.BLOCK, key, 0, BLOCKS_AT_ONCE)
+
+    def url_keys(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the key and the id of every URL, in any order."""
+        last, of_rows = self._last().url, self.known_urls
+        return self._hashes(
+            self.keys.url_keys, last, lambda url_id: [url.key for url in of_rows(url_id, url_id)]
+        )
+
+    def page_digests(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the digest and the number of every page, in any order."""
+        last, of_rows = self._last().page, self.known_pages
+        return self._hashes(
+            self.keys.page_digests,
+            last,
+            lambda number: [page.digest for page in of_rows(number, number)],
+        )
+
+    def _hashes(
+        self, key_of: Callable[[int], bytes], last: int, of_row: Callable[[int], list[bytes]]
+    ) -> Iterator[tuple[bytes, int]]:
+        return chain.from_iterable(self._hash_batches(key_of, last, of_row))
+
+    def _hash_batches(
+        self, key_of: Callable[[int], bytes], last: int, of_row: Callable[[int], list[bytes]]
+    ) -> Iterator[Iterator[tuple[bytes, int]]]:
+        """Yield hashes in portions; what is not there is taken from rows, if they are there."""
+        link, nothing = self._all_written(), bytes(HASH_BYTES)
+        for start in range(0, last + 1, HASHES_AT_ONCE):
+            part, place = divmod(start * HASH_BYTES, PART * HASH_BYTES)
+            numbers = range(start, min(start + HASHES_AT_ONCE, last + 1))
+            end = place + len(numbers) * HASH_BYTES
+            stored = link.ask_one("GETRANGE", key_of(part), place, end - 1)
+            stored = stored.ljust(end - place, b"\0")
+            hashes = map(_first, struct.iter_unpack(f"{HASH_BYTES}s", stored))
+            if start and nothing not in stored:
+                yield zip(hashes, numbers, strict=True)
+                continue
+            for number, value in zip(numbers, hashes, strict=True):
+                if value != nothing:
+                    yield iter([(value, number)])
+                elif number:
+                    yield iter([(own, number) for own in of_row(number)])
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
@@ -258,11 +320,13 @@ class ReadableRedisRows:
     def _every(self, key: bytes, decode: Callable[[bytes], T]) -> Iterator[T]:
         return map(decode, read_fields(self._all_written(), key).values())
 
-    def _numbered(self, last: int, key: bytes) -> Iterator[tuple[int, bytes]]:
+    def _numbered(
+        self, last: int, key: bytes, first: int = 1, at_once: int = AT_ONCE
+    ) -> Iterator[tuple[int, bytes]]:
         """Yield the fields of a hash whose names are the numbers up to the last."""
         link = self._all_written()
-        for start in range(1, last + 1, AT_ONCE):
-            numbers = range(start, min(start + AT_ONCE, last + 1))
+        for start in range(first, last + 1, at_once):
+            numbers = range(start, min(start + at_once, last + 1))
             stored = link.ask_one("HMGET", key, *numbers)
             for number, packed in zip(numbers, stored, strict=True):
                 if packed is not None:

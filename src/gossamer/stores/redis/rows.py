@@ -17,12 +17,15 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
+from itertools import chain
 from typing import Final, Literal, TypeVar
 
 import msgspec
 
 from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores import columns
+from gossamer.stores.columns import NO_QUEUE, block_places
 from gossamer.stores.reader import CrawlReader, explained
 from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.redis.address import RedisAddress, parse_address
@@ -34,6 +37,7 @@ from gossamer.stores.redis.row_changes import PackedChanges, RowNumbers
 from gossamer.stores.redis.row_keys import RowKeys
 from gossamer.stores.redis.row_reads import ReadableRedisRows
 from gossamer.stores.rows import (
+    ALL,
     PAUSED_UNTIL_NAME,
     Changes,
     KnownPage,
@@ -87,7 +91,9 @@ class RedisRows(ReadableRedisRows):
         self.lead = CrawlLead(self._writing, self.keys, lead_s, role)
         self._numbers = RowNumbers()
         self._queue_of = array("b")
-        self._is_loaded = False
+        self._placed = 0
+        """Of how many stored URLs it is known in which queues they are."""
+        self._stored = 0
         try:
             self._reading.open()
             self._writing.open()
@@ -127,7 +133,7 @@ class RedisRows(ReadableRedisRows):
         store_format(self._writing, self.keys)
         self._numbers = super()._last()
         self._queue_of = array("b")
-        self._is_loaded = self._numbers.url == 0
+        self._placed, self._stored = 0, self._numbers.url
 
     def want_lead(self) -> None:
         """Ask whoever stands in for a coordinator to give the lead back, for a moment."""
@@ -183,21 +189,42 @@ class RedisRows(ReadableRedisRows):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def known_urls(self) -> Iterator[KnownUrl]:
-        """Yield what memory holds of every URL, in the order of discovery."""
-        yield from self._led(self._load_urls(self._queue_of))
-        self._is_loaded = True
+    def known_urls(self, first: int = 1, last: int = ALL) -> Iterator[KnownUrl]:
+        """Yield what memory holds of URLs, in the order of discovery."""
+        for url in self._led(self._load_urls(first, last, self._queue_of)):
+            self._placed += 1
+            yield url
 
-    def known_pages(self) -> Iterator[KnownPage]:
-        """Yield what memory holds of every page, in the order of numbers."""
-        return self._led(super().known_pages())
+    def known_pages(self, first: int = 1, last: int = ALL) -> Iterator[KnownPage]:
+        """Yield what memory holds of pages, in the order of numbers."""
+        return self._led(super().known_pages(first, last))
 
-    def _led(self, rows: Iterator[T]) -> Iterator[T]:
+    def url_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of all URLs, packed in blocks, which are in order; some may be missing."""
+        self._queue_of.extend([NO_QUEUE] * (self._stored + 1 - len(self._queue_of)))
+        for number, packed in self._led(super().url_blocks()):
+            # If it is damaged, its rows are read.
+            places, first = block_places(packed), number * columns.BLOCK
+            if first + len(places) <= len(self._queue_of):
+                self._queue_of[first : first + len(places)] = array("b", places)
+                self._placed += len(places) - (number == 0)
+            yield number, packed
+
+    def page_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of pages."""
+        return self._led(super().page_blocks())
+
+    def _hashes(
+        self, key_of: Callable[[int], bytes], last: int, of_row: Callable[[int], list[bytes]]
+    ) -> Iterator[tuple[bytes, int]]:
+        return chain.from_iterable(self._led(self._hash_batches(key_of, last, of_row), 1))
+
+    def _led(self, rows: Iterator[T], check_every: int = 1_000) -> Iterator[T]:
         """Yield rows, and keep the lead meanwhile."""
         renew_at = time.monotonic() + RENEW_EVERY_S
         for number, row in enumerate(rows):
             yield row
-            if number % 1_000 == 0 and time.monotonic() >= renew_at:
+            if number % check_every == 0 and time.monotonic() >= renew_at:
                 self.lead.renew()
                 renew_at = time.monotonic() + RENEW_EVERY_S
 
@@ -213,8 +240,8 @@ class RedisRows(ReadableRedisRows):
         If that raises, nothing of them was written, and these rows are of no more use.
         """
         assert self._pending is self._nothing, "changes are sent before others are written"
-        is_safe = self._is_loaded or not (changes.urls or changes.url_changes)
-        assert is_safe, "known_urls says in which queues URLs are, before any of them changes"
+        is_safe = self._placed >= self._stored or not (changes.urls or changes.url_changes)
+        assert is_safe, "loading says in which queues URLs are, before any of them changes"
         pending = PackedChanges(changes, self.keys, self._queue_of, self._numbers)
         self._pending = pending
 

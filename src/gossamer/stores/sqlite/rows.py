@@ -23,6 +23,7 @@ from gossamer.stores.directory import DATABASE, find_crawl, is_locked
 from gossamer.stores.reader import CrawlReader
 from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.rows import (
+    ALL,
     Changes,
     DomainRow,
     HostRow,
@@ -76,6 +77,7 @@ def _select(table: str, columns: tuple[str, ...]) -> str:
 _PAGE: Final = ("id", *PageRow.__struct_fields__[1:])
 _RELAXING: Final = ("depth", "hops", "url", "done")
 _ATTEMPT: Final = ("url", "at", "outcome", "cause", "detail", "status")
+_BLOCK: Final = ("number", "columns")
 _RESULT: Final = ("number", "url", "page", "settled_at", "records")
 
 _UPDATE_URL: Final = (
@@ -118,19 +120,41 @@ class ReadableSqliteRows:
         """Return what is stored of the crawl as a whole, by name."""
         return dict(self._all("SELECT name, CAST(value AS BLOB) FROM notes"))
 
-    def known_urls(self) -> Iterator[KnownUrl]:
-        """Yield what memory holds of every URL, in the order of discovery."""
+    def known_urls(self, first: int = 1, last: int = ALL) -> Iterator[KnownUrl]:
+        """Yield what memory holds of URLs, in the order of discovery."""
         rows = self._all(
             "SELECT id, key, host, state, depth, hops, page, finished_at, "
             "coalesce(length(targets), 0) > 0, redirect, queue, sitemap_of "
-            "FROM urls LEFT JOIN listings ON listings.url = urls.id ORDER BY id"
+            "FROM urls LEFT JOIN listings ON listings.url = urls.id "
+            "WHERE id BETWEEN ? AND ? ORDER BY id",
+            *(first, last),
         )
         return map(KnownUrl._make, rows)
 
-    def known_pages(self) -> Iterator[KnownPage]:
-        """Yield what memory holds of every page, in the order of numbers."""
-        query = "SELECT id, url, digest, fetched_at, reported_depth FROM pages ORDER BY id"
-        return map(KnownPage._make, self._all(query))
+    def known_pages(self, first: int = 1, last: int = ALL) -> Iterator[KnownPage]:
+        """Yield what memory holds of pages, in the order of numbers."""
+        rows = self._all(
+            "SELECT id, url, digest, fetched_at, reported_depth FROM pages "
+            "WHERE id BETWEEN ? AND ? ORDER BY id",
+            *(first, last),
+        )
+        return map(KnownPage._make, rows)
+
+    def url_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of all URLs, packed in blocks, which are in order; some may be missing."""
+        return self._all("SELECT number, columns FROM url_blocks ORDER BY number")
+
+    def page_blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the same of pages."""
+        return self._all("SELECT number, columns FROM page_blocks ORDER BY number")
+
+    def url_keys(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the key and the id of every URL, in any order; the index has both."""
+        return self._all("SELECT key, id FROM urls")
+
+    def page_digests(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the digest and the number of every page, in any order; the index has both."""
+        return self._all("SELECT digest, id FROM pages")
 
     def bands(self, since: float) -> Iterator[tuple[int, bytes]]:
         """Yield the pages that have a sketch and were fetched after `since`, with its bands."""
@@ -374,6 +398,7 @@ def _write_urls(db: sqlite3.Connection, changes: Changes, last_id: int) -> None:
         "UPDATE urls SET depth = ?, hops = ?, parent = ?, state = coalesce(?, state) WHERE id = ?",
         [(*astuple(change), url_id) for url_id, change in changes.url_changes.items()],
     )
+    _put(db, "url_blocks", _BLOCK, changes.url_blocks.items())
     targets = [(packed, url_id) for url_id, packed in links.items()]
     db.executemany("UPDATE urls SET targets = ? WHERE id = ?", targets)
     visits = [
@@ -389,6 +414,7 @@ def _write_pages(db: sqlite3.Connection, changes: Changes) -> None:
     db.executemany("DELETE FROM contents WHERE page = ?", dropped)
     db.executemany("DELETE FROM sketches WHERE page = ?", dropped)
     _put(db, "pages", _PAGE, map(astuple, changes.pages.values()))
+    _put(db, "page_blocks", _BLOCK, changes.page_blocks.items())
     contents = [(page, *content) for page, content in changes.contents.items()]
     _put(db, "contents", ("page", "fetched_at", "content"), contents)
     _put(db, "sketches", SketchRow.__struct_fields__, map(astuple, changes.sketches.values()))

@@ -60,6 +60,11 @@ CREATE TABLE urls (
 CREATE INDEX unscored ON urls (id) WHERE state = 0;
 CREATE INDEX queued ON urls (host, queue, score, id) WHERE state = 1;
 
+CREATE TABLE url_blocks (                 -- of 64 URLs: gossamer.stores.columns
+    number  INTEGER PRIMARY KEY,
+    columns BLOB NOT NULL                 -- what memory has of them, packed
+);
+
 CREATE TABLE listings (                   -- what sitemaps say of URLs
     url        INTEGER PRIMARY KEY,
     lastmod    REAL,
@@ -111,6 +116,11 @@ CREATE TABLE pages (
 );
 
 CREATE INDEX pages_by_digest ON pages (digest);
+
+CREATE TABLE page_blocks (                -- the same of 64 pages
+    number  INTEGER PRIMARY KEY,
+    columns BLOB NOT NULL
+);
 
 CREATE TABLE contents (
     page       INTEGER PRIMARY KEY,
