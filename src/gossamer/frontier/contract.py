@@ -78,7 +78,7 @@ class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     digest: bytes
     content: bytes
-    """Body and exchange, packed (`gossamer.codings`)."""
+    """Body and exchange, packed (`stores/bodies.py`), or a reference to where they are."""
     content_type: str = ""
     encoding: str = ""
     title: str = ""

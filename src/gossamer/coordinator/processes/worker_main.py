@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from itertools import chain, repeat
 from typing import Final
@@ -50,8 +50,14 @@ from gossamer.modules.loading import load_modules
 from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.modules.runner import ModuleRunner
 from gossamer.outputs.registry import kind_of_output
-from gossamer.stores.bodies import BODIES_NAME, read_place
-from gossamer.stores.body_writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
+from gossamer.stores.bodies import BODIES_NAME, no_body, read_place
+from gossamer.stores.body_writer import (
+    BodyWriter,
+    SegmentUpkeep,
+    SegmentWriter,
+    WriterRules,
+    take_folder,
+)
 from gossamer.stores.files import IDENTITY_NAME, CrawlOwner
 from gossamer.stores.reading import WorkerReport
 from gossamer.worker.context import Modules, WorkerContext
@@ -299,6 +305,7 @@ async def open_worker_context(
             fetch_options(options), plan.addresses, process.dns, settings_for, process.address_locks
         )
     )
+    bodies, fetch_body = await open_bodies(plan, store, process.number, stack)
     link_filter = LinkFilter(await plan.seeded_scope(store.metadata), plan.domain_of)
     return WorkerContext(
         store=store,
@@ -320,15 +327,33 @@ async def open_worker_context(
         retries=options.retries,
         lease_s=process.lease_s,
         similar_links=options.similar_links == "follow",
-        bodies=await open_body_writer(plan, store, process.number, stack),
+        bodies=bodies,
+        fetch_body=fetch_body,
         traps=TrapWatch(store) if options.traps == "on" else None,
     )
 
 
-async def open_body_writer(
+async def open_bodies(
     plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
-) -> BodyWriter | None:
-    """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
+) -> tuple[BodyWriter | None, Callable[[str], Awaitable[bytes | None]]]:
+    """Open the writer of bodies, and what reads those in Redis; the stack closes both."""
+    segments = await open_segments(plan, store, worker, stack)
+    if not plan.options.store.is_server:
+        return segments, no_body
+    # A worker of a crawl in a file does not load the client of a server.
+    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
+    from gossamer.stores.redis.bodies import RedisBodies  # noqa: PLC0415
+    from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
+
+    bodies = RedisBodies(parse_address(plan.options.store.url), RowKeys(plan.name))
+    stack.push_async_callback(bodies.close)
+    return segments or bodies, bodies.fetch
+
+
+async def open_segments(
+    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
+) -> SegmentWriter | None:
+    """Open the writer of segments, which the stack closes; None: there is no place for them."""
     place = read_place(await store.metadata(BODIES_NAME))
     if place is None:
         return None
@@ -338,11 +363,11 @@ async def open_body_writer(
     keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
     rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
     if not place.bucket:
-        writer = BodyWriter(folder, rules)
+        writer = SegmentWriter(folder, rules)
     else:
         upkeep = SegmentUpkeep(place, folder, identity)
         await asyncio.to_thread(upkeep.finish_left)  # of workers that died on this machine
-        writer = BodyWriter(folder, rules, upkeep.upload)
+        writer = SegmentWriter(folder, rules, upkeep.upload)
     stack.push_async_callback(writer.close)
     return writer
 
