@@ -47,7 +47,11 @@ async def write_and_lose(self, content, url_id, *arguments):
     mark = folder / f"lost-{url_id}"
     if url_id in {12, 15, 18} and not mark.exists():
         mark.touch()
-        await self._ask(("DEL", self._keys.body(body_name(reference))))
+        command = "DEL", self._keys.body(body_name(reference))
+        if self._attach is None:
+            await self._ask(*command)
+        else:
+            self._attach(command)
     return reference
 RedisBodies.write = write_and_lose
 class Loses:

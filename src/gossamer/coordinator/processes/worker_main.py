@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from itertools import chain, repeat
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import uvloop
@@ -70,6 +70,9 @@ from gossamer.worker.requests import CookieJars
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
+
+if TYPE_CHECKING:
+    from gossamer.stores.redis.message_queues import JoinedQueues
 
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12
@@ -178,7 +181,7 @@ class WorkerProcess:
         runner = ModuleRunner(load_modules(config.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
-            frontier = await self._reach_frontier(config, plan, channel, stack)
+            frontier, queues = await self._reach_frontier(config, plan, channel, stack)
             store = FRONTIER.proxy(frontier)
             await runner.open(
                 ModuleContext(
@@ -205,6 +208,7 @@ class WorkerProcess:
                 note=self._note,
                 address_locks=self._locks,
                 number=config.number,
+                queues=queues,
             )
             worker_context = await open_worker_context(plan, store, context, stack)
             self._worker = Worker(config.number, worker_context, config.slots, lambda: None)
@@ -226,10 +230,10 @@ class WorkerProcess:
 
     async def _reach_frontier(
         self, config: WorkerConfig, plan: Plan, channel: Channel, stack: AsyncExitStack
-    ) -> Caller:
+    ) -> "tuple[Caller, JoinedQueues | None]":
         """Return the way to the frontier: the process that started us, or queues at a server."""
         if not config.has_joined:
-            return channel
+            return channel, None
         # A worker of a crawl in a file does not load the client of a server.
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
@@ -241,7 +245,7 @@ class WorkerProcess:
         client, queues = open_queues(address, plan.name, config.number, warn)
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)
-        return client
+        return client, queues
 
 
 async def _send_heartbeats(channel: Channel, runner: ModuleRunner) -> None:
@@ -289,6 +293,8 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
     """Those that workers of other processes have too."""
     number: int = 0
     """That of its worker, or of the first."""
+    queues: "JoinedQueues | None" = None
+    """Those to the frontier; None: it is reached without a server."""
 
 
 async def open_worker_context(
@@ -305,7 +311,7 @@ async def open_worker_context(
             fetch_options(options), plan.addresses, process.dns, settings_for, process.address_locks
         )
     )
-    bodies, fetch_body = await open_bodies(plan, store, process.number, stack)
+    bodies, fetch_body = await open_bodies(plan, store, process, stack)
     link_filter = LinkFilter(await plan.seeded_scope(store.metadata), plan.domain_of)
     return WorkerContext(
         store=store,
@@ -334,10 +340,10 @@ async def open_worker_context(
 
 
 async def open_bodies(
-    plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
+    plan: Plan, store: FrontierClient, process: ProcessContext, stack: AsyncExitStack
 ) -> tuple[BodyWriter | None, Callable[[str], Awaitable[bytes | None]]]:
     """Open the writer of bodies, and what reads those in Redis; the stack closes both."""
-    segments = await open_segments(plan, store, worker, stack)
+    segments = await open_segments(plan, store, process.number, stack)
     if not plan.options.store.is_server:
         return segments, no_body
     # A worker of a crawl in a file does not load the client of a server.
@@ -345,7 +351,8 @@ async def open_bodies(
     from gossamer.stores.redis.bodies import RedisBodies  # noqa: PLC0415
     from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
 
-    bodies = RedisBodies(parse_address(plan.options.store.url), RowKeys(plan.name))
+    attach = None if process.queues is None else process.queues.attach
+    bodies = RedisBodies(parse_address(plan.options.store.url), RowKeys(plan.name), attach)
     stack.push_async_callback(bodies.close)
     return segments or bodies, bodies.fetch
 

@@ -12,9 +12,10 @@ from tests.unit.stores.redis.row_stage import COMMIT, CRAWL, PREFIX, send
 from gossamer.model.errors import CrawlError
 from gossamer.stores.bodies import BodyReader, BodyReference, body_name
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.bodies import LARGE_BYTES, RedisBodies
+from gossamer.stores.redis.bodies import LARGE_BYTES, MOST_BYTES, RedisBodies
 from gossamer.stores.redis.crawls import delete_crawl, register_name
 from gossamer.stores.redis.lead import BodiesLostError
+from gossamer.stores.redis.message_queues import AsyncLink, JoinedQueues, settlement_queue
 from gossamer.stores.redis.row_keys import UNSETTLED_S, RowKeys
 from gossamer.stores.rows import Changes, PageRow
 from gossamer.views.redis_copy import copy_crawl
@@ -22,6 +23,7 @@ from gossamer.views.redis_copy import copy_crawl
 if TYPE_CHECKING:
     from tests.unit.stores.redis.row_stage import RowStage
 
+    from gossamer.stores.redis.connection import Command
     from gossamer.stores.redis.rows import RedisRows
 
 T = TypeVar("T")
@@ -54,6 +56,10 @@ def write(stage: "RowStage", *contents: bytes, lease: int = 1) -> list[bytes]:
         )
 
     return with_bodies(stage, work)
+
+
+def numbered(number: int) -> bytes:
+    return b"%d" % number + ONE
 
 
 def key_of(stored: bytes) -> bytes:
@@ -205,6 +211,51 @@ def test_what_is_discarded_goes_with_the_next_body_unless_it_is_kept(stage: "Row
     assert time_left(stage, first) == KEPT
 
 
+def test_pages_of_a_process_share_round_trips(
+    stage: "RowStage", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips, ask = [], AsyncLink.ask
+
+    async def counted(link: AsyncLink, *commands: "Command") -> list[object]:
+        trips.append(len(commands))
+        return await ask(link, *commands)
+
+    async def work(bodies: RedisBodies) -> list[bytes | None]:
+        references = await asyncio.gather(
+            *(bodies.write(numbered(one), one, 1, 0.0, b"") for one in range(50))
+        )
+        names = [body_name(one) or "" for one in references]
+        return await asyncio.gather(*map(bodies.fetch, [*names, "1:1:0"]))
+
+    monkeypatch.setattr(AsyncLink, "ask", counted)
+    assert with_bodies(stage, work) == [*map(numbered, range(50)), None]
+    assert trips == [50, 51]
+
+
+def test_bodies_of_a_process_that_has_joined_travel_with_what_it_says_next(
+    stage: "RowStage",
+) -> None:
+    async def work() -> tuple[list[bytes], list[bytes]]:
+        address, keys = parse_address(stage.server.url), RowKeys(CRAWL)
+        queues = JoinedQueues(address, keys, "w", lambda _: None)
+        bodies = RedisBodies(address, keys, queues.attach)
+        references = [await bodies.write(numbered(one), one, 1, 0.0, b"") for one in (1, 2, 3)]
+        before = [*stage.client.scan_iter(ALL)]
+        assert await queues.send(1, b"settlement")
+        bodies.discard(references[1])
+        assert await queues.send(2, b"another")
+        await bodies.close()
+        await queues.close()
+        return references, before
+
+    references, before = asyncio.run(work())
+    assert before == []
+    assert stage.messages(settlement_queue("w")) == [b"settlement", b"another"]
+    first, second, third = references
+    wait_until(lambda: time_left(stage, second) == GONE)
+    assert all(0 < time_left(stage, one) <= UNSETTLED_S for one in (first, third))
+
+
 def test_what_comes_late_from_a_lost_connection_takes_no_kept_body_away(
     stage: "RowStage",
 ) -> None:
@@ -215,15 +266,21 @@ def test_what_comes_late_from_a_lost_connection_takes_no_kept_body_away(
     assert time_left(stage, stored) == KEPT
 
 
-def test_a_page_that_is_cancelled_takes_no_other_along(stage: "RowStage") -> None:
+def test_large_bodies_travel_apart_and_a_page_that_is_cancelled_takes_no_other_along(
+    stage: "RowStage",
+) -> None:
+    large = bytes(MOST_BYTES)
+
     async def work(bodies: RedisBodies) -> None:
-        first = asyncio.create_task(bodies.write(ONE, 1, 1, 0.0, b""))
-        writing = asyncio.gather(*(bodies.write(one, 2, 1, 0.0, b"") for one in (TWO, THREE)))
+        first = asyncio.create_task(bodies.write(large, 1, 1, 0.0, b""))
+        others = [bodies.write(large + b"%d" % one, one, 1, 0.0, b"") for one in (2, 3)]
+        writing = asyncio.gather(*others)
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         first.cancel()
-        for reference, content in zip(await writing, (TWO, THREE), strict=True):
-            assert await bodies.fetch(body_name(reference) or "") == content
+        stored = await writing
+        for reference, ending in zip(stored, (b"2", b"3"), strict=True):
+            assert await bodies.fetch(body_name(reference) or "") == large + ending
 
     with_bodies(stage, work)
 
