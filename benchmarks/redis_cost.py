@@ -8,7 +8,7 @@ from benchmarks.growing_web import LINKS
 
 OF_URLS = {"known", "urls", "queued:", "unscored"}
 OF_PAGES = {"attempts", "links", "linked", "pages", "contents", "kept", "bands", "samples"}
-OF_PAGES |= {"results", "result-rows", "row-ages"}
+OF_PAGES |= {"results", "result-rows", "row-ages", "body-names", "body:"}
 COLOURS = {"Redis": "#c60", "frontier": "#06c", "both": "#444"}
 
 

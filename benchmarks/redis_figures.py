@@ -46,4 +46,4 @@ async def bytes_by_kind(client: Redis, crawl: str) -> dict[str, int]:
 def _kind_of(name: bytes) -> str:
     head, colon, _ = name.partition(b":")
     kind = (head + colon).decode(errors="replace")
-    return kind if kind in {*NAMES.values(), "queued:", "messages:"} else "other"
+    return kind if kind in {*NAMES.values(), "queued:", "messages:", "body:"} else "other"

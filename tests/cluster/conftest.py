@@ -50,9 +50,9 @@ def make_web() -> Iterator[Callable[..., Web]]:
     """Serve the small web once more, or a larger one."""
     with ExitStack() as stack:
 
-        def make(leaves_each: int = LEAVES) -> Web:
+        def make(leaves_each: int = LEAVES, noise: int = 0) -> Web:
             web = stack.enter_context(Web())
-            describe(web, leaves_each)
+            describe(web, leaves_each, noise)
             return web
 
         yield make
@@ -95,10 +95,10 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> CrawlResult:
     return result_in_one_process(tmp_path_factory.mktemp("embedded"))
 
 
-def result_in_one_process(folder: Path, leaves_each: int = LEAVES) -> CrawlResult:
+def result_in_one_process(folder: Path, leaves_each: int = LEAVES, noise: int = 0) -> CrawlResult:
     """Crawl a small web, or a larger one, without any of what the tests are about."""
     with Web() as web:
-        describe(web, leaves_each)
+        describe(web, leaves_each, noise)
         arguments = ["crawl", *seed_and_options(web, folder, 1)]
         run = GossamerProcess(folder / "output", arguments, {})
         assert run.end(patience_s=PATIENCE_S + leaves_each) == 0, run.output

@@ -20,8 +20,8 @@ Tampering = Callable[["CrawlLab"], None]
 OF_COPIES = {"lead", "watched", "journal", "hold", "wanted", "standby"}
 STRINGS = {"format", "commit", "linked", "unscored"}
 HASHES = set(NAMES.values()) - OF_COPIES - STRINGS - {"kept", "row-ages"}
-UNUSED = {"leases", "relaxing", "result-rows", "unscored"}
-"""Those that may be empty when a crawl was interrupted in order, without outputs."""
+UNUSED = {"body-names", "leases", "lost-bodies", "relaxing", "result-rows", "unscored"}
+"""Those that may be empty when a crawl was interrupted in order, without outputs or losses."""
 
 
 def queued(lab: "CrawlLab") -> tuple[int, int, int]:

@@ -31,7 +31,7 @@ from gossamer.stores.files import IDENTITY_NAME, new_identity
 from gossamer.stores.redis import own_server
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.crawls import register_name
-from gossamer.stores.redis.lead import LEAD_S, LeadHolder, LeadLostError
+from gossamer.stores.redis.lead import LEAD_S, BodiesLostError, LeadHolder, LeadLostError
 from gossamer.stores.redis.message_queues import FrontierQueues, heartbeat
 from gossamer.stores.redis.rows import (
     CHECK_EVERY_S,
@@ -273,7 +273,7 @@ class StandbyFrontier:
             while not self._stopped:
                 try:
                     ended_by = await self._take_turn(address, plan)
-                except LeadLostError as error:
+                except (LeadLostError, BodiesLostError) as error:
                     say("warning", f"{error}; stands by again")
                     continue
                 if ended_by is not None:

@@ -80,7 +80,7 @@ class KeptPage(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     digest: bytes
     content: bytes
-    """Body and exchange, packed (`gossamer.codings`)."""
+    """Body and exchange, packed (`stores/bodies.py`), or a reference to where they are."""
     attributes: bytes = NO_ATTRIBUTES
     """What is only carried, packed (`model/page.py`)."""
     fetched_at: float

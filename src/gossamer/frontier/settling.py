@@ -27,14 +27,22 @@ from gossamer.stores.counting import Reason
 from gossamer.stores.url_record import Attempt
 
 
-def settle(state: FrontierState, lease: Lease, settlement: Settlement, now: float) -> LinkChanges:
-    """Record the result of a task; of many links only the first are added yet."""
-    task, feedback, host = settlement.task, settlement.feedback, lease.host
+def settle(
+    state: FrontierState, lease: Lease, settlement: Settlement, now: float
+) -> LinkChanges | None:
+    """Record the result of a task; of many links only the first are added yet.
+
+    None: the body of its page got lost, and its URL waits again.
+    """
+    task, feedback, host, page = settlement.task, settlement.feedback, lease.host, settlement.page
+    if page is not None and state.memory.rows.has_lost(page.content):
+        take_back(state, lease, feedback, now, ReturnedTask(settlement.received))
+        return None
     next_start = (
         host.next_start if feedback is None else state.hosts.next_start_after(host, feedback)
     )
     state.end_lease(lease, next_start, now)
-    has_page = settlement.page is not None
+    has_page = page is not None
     state.hosts.count_received(host, min(settlement.received, lease.row.allowed))
     state.budget.use(lease.row.allowed, settlement.received, page=has_page)
     state.memory.counters.bytes += settlement.size

@@ -8,6 +8,7 @@ A segment is a file of records that is only appended to (`body_writer.py`). It b
 identity of its crawl; a record is a head of fixed size and a packed content. The store has then a
 reference in place of the content: in which segment it is, and where. It needs no column of its own:
 a packed content is an array of msgpack, and a reference begins with a byte that msgpack never uses.
+In Redis a large content has a key of its own (`redis/bodies.py`), which a reference names.
 """
 
 import asyncio
@@ -154,6 +155,9 @@ RECORD: Final = struct.Struct(">4sIQd16sQ")
 RECORD_MAGIC: Final = b"page"
 _NAME: Final = re.compile(r"[0-9]+-[0-9a-f]{12}-[0-9]+")
 """Of a segment: the number of its worker, a word that is drawn at its start, and a number."""
+_BODY_NAME: Final = re.compile(r"[0-9]+:[0-9]+:[0-9a-f]{16}")
+"""Of a body in Redis: the id of its URL, the number of the lease, and its checksum. So a name never
+has another content, also where a server that forgot gives ids and numbers again."""
 
 
 class RecordHead(NamedTuple):
@@ -173,6 +177,7 @@ class BodyReference(msgspec.Struct, frozen=True, array_like=True):
     """Where the content of a page is."""
 
     segment: str
+    """Its name; or that of a body in Redis, which is alone there."""
     offset: int
     """Where its record begins."""
     length: int
@@ -209,6 +214,15 @@ class BodyReference(msgspec.Struct, frozen=True, array_like=True):
 def is_segment_name(name: str) -> bool:
     """Tell whether a segment can be called so."""
     return _NAME.fullmatch(name) is not None
+
+
+def body_name(stored: bytes) -> str | None:
+    """Return the name of the body in Redis that is referred to; None: no such body is."""
+    try:
+        reference = BodyReference.unpack(stored)
+    except CodingError:  # whoever reads it tells
+        return None
+    return reference.segment if reference and _BODY_NAME.fullmatch(reference.segment) else None
 
 
 # -- where segments are --------------------------------------------------------------------------
@@ -318,17 +332,33 @@ class SegmentReader:
             ) from None
 
 
+async def no_body(_name: str) -> bytes | None:
+    """Return None: the store is no Redis, where bodies have names."""
+    return None
+
+
 class BodyReader:
     """Reads the bodies of one crawl; where they are is asked for when the first is not at hand."""
 
-    def __init__(self, metadata: Callable[[str], Awaitable[bytes | None]]) -> None:
+    def __init__(
+        self,
+        metadata: Callable[[str], Awaitable[bytes | None]],
+        fetch: Callable[[str], Awaitable[bytes | None]] = no_body,
+    ) -> None:
+        """Take who reads metadata, and bodies that have a name in the store."""
         self._metadata = metadata
+        self._fetch = fetch
         self._segments: SegmentReader | None = None
 
     async def read(self, stored: bytes) -> bytes:
         """Return the content that a store has, or that it refers to; CodingError."""
         if not stored.startswith(REFERENCE):
             return stored
+        if (name := body_name(stored)) is not None:
+            content = await self._fetch(name)
+            if content is None:
+                raise CodingError("the store does not have it any more")
+            return content
         segments = await self.segments()
         if segments.are_far:  # others have their turn meanwhile
             return await asyncio.to_thread(segments.read, stored)

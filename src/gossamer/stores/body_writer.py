@@ -14,7 +14,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import xxhash
@@ -25,7 +25,6 @@ from gossamer.stores.bodies import (
     INDEX_ENDING,
     RECORD,
     RECORD_MAGIC,
-    REFERENCE,
     SPOOL,
     BodyPlace,
     BodyReference,
@@ -115,7 +114,19 @@ class _RunningSegment:
         os.close(self._descriptor)
 
 
-class BodyWriter:
+class BodyWriter(Protocol):
+    """Where a process writes the bodies of its pages, each before it is settled."""
+
+    async def write(
+        self, content: bytes, url_id: int, lease: int, fetched_at: float, digest: bytes
+    ) -> bytes:
+        """Write the content of a page; return a reference, or the content if that is settled."""
+
+    def discard(self, stored: bytes) -> None:
+        """Note that a reference is not kept: its page repeats another, or its lease is lost."""
+
+
+class SegmentWriter:
     """Appends bodies to segments in a folder."""
 
     def __init__(
@@ -153,10 +164,14 @@ class BodyWriter:
             self._syncing = asyncio.create_task(self._sync(segment))
         return reference
 
-    @staticmethod
-    def has_written(stored: bytes) -> bool:
-        """Tell whether this is a reference already."""
-        return stored.startswith(REFERENCE)
+    async def write(
+        self, content: bytes, url_id: int, lease: int, fetched_at: float, digest: bytes
+    ) -> bytes:
+        """Do the same: see `BodyWriter`."""
+        return self.append(content, url_id, fetched_at, digest)
+
+    def discard(self, stored: bytes) -> None:
+        """Do nothing: it stays a record that nobody refers to."""
 
     async def close(self) -> None:
         """Finish the segment; CrawlError if it cannot be uploaded: the next start tries again."""

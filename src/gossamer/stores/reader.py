@@ -164,10 +164,14 @@ class CrawlReader:
         self.directory = directory
         """Where modules have written, as far as that is known."""
         self.run = run
-        self.bodies = BodyReader(self.metadata)
+        self.bodies = BodyReader(self.metadata, self._read_body)
         self._presence = presence
         self._hosts: dict[int, HostRow] = {}
         """Of which the names count, which stay."""
+
+    @_awaited
+    def _read_body(self, name: str) -> bytes | None:
+        return self.rows.read_body(name)
 
     # -- the crawl -------------------------------------------------------------------------------
 

@@ -373,6 +373,9 @@ class ReadableRows(Protocol):
     def read_content(self, page: int) -> bytes | None:
         """Return the packed content of a page; None if it is not stored any more."""
 
+    def read_body(self, name: str) -> bytes | None:
+        """Return a body to which a content refers, beside the rows; None if there is none."""
+
     def read_expired(self, before: float, limit: int) -> list[int]:
         """Return pages with stored content that were fetched up to `before`, the oldest first."""
 
@@ -385,6 +388,9 @@ class ReadableRows(Protocol):
 
 class Rows(ReadableRows, Protocol):
     """The rows of one crawl in a database, to be read and written by one process."""
+
+    def has_lost(self, content: bytes) -> bool:
+        """Tell whether the body to which a content refers was gone before it could be kept."""
 
     def is_lost(self) -> bool:
         """Tell whether whoever reads would have to wait for a server that is away."""

@@ -35,6 +35,7 @@ from gossamer.stores.redis.row_keys import (
     number_of,
     read_entry,
 )
+from gossamer.stores.redis.row_reads import read_fields
 from gossamer.stores.rows import Changes
 from gossamer.stores.sqlite.file import make_tables
 from gossamer.stores.sqlite.rows import write_changes
@@ -54,6 +55,8 @@ MOST_ROUNDS: Final = 100
 _MISFITS: Final = (sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError, UnicodeError)
 """The errors for a row that the tables cannot hold."""
 AT_ONCE: Final = 500
+KEPT: Final = -1
+"""What a server says of the time of a key that does not run out."""
 MEMBERS_AT_ONCE: Final = 5_000
 MEMBER_BYTES: Final = 8
 
@@ -263,7 +266,7 @@ def wrong_indexes(rows: RowSource, copy: sqlite3.Connection, moment: Moment) -> 
         yield f"rows are gone up to result {moment.numbers.rows}, which does not exist"
     if not commit_number(moment.stamp):
         yield "the number of the last commit is missing"
-    places, numbers = [], moment.numbers
+    places, numbers, bodies = [], moment.numbers, set[bytes]()
     strings = {f"url-keys:{part}" for part in range(numbers.url // PART + 1)}
     strings |= {f"page-digests:{part}" for part in range(numbers.page // PART + 1)}
     for name in _key_names(rows.link, rows.keys):
@@ -271,8 +274,11 @@ def wrong_indexes(rows: RowSource, copy: sqlite3.Connection, moment: Moment) -> 
             places.append((int(match[1]), int(match[2])))
         elif name in strings:
             strings.remove(name)
+        elif name.startswith("body:"):
+            bodies.add(rows.keys.body(name.removeprefix("body:")))
         elif name not in NAMES.values() and not name.startswith("messages:"):
             yield f"the key {name} belongs to nothing"
+    yield from _leaked(rows, bodies)
     yield from _misplaced(rows, copy, sorted(places))
     yield from _misnamed(rows, copy)
 
@@ -309,6 +315,20 @@ def _key_names(link: BlockingLink, keys: RowKeys) -> set[str]:
         )
         names |= {*some}
     return {name.removeprefix(keys.prefix).decode(errors="backslashreplace") for name in names}
+
+
+def _leaked(rows: RowSource, keys: set[bytes]) -> Iterator[str]:
+    """Yield the bodies that no page refers to, and that do not run out either."""
+    link, kept = rows.link, set[bytes]()
+    for some in cut([*keys], AT_ONCE):
+        times = link.ask(*(("PTTL", key) for key in some))
+        kept |= {key for key, left_ms in zip(some, times, strict=True) if left_ms == KEPT}
+    # A page referred to each of these by then, so it does now, unless it has dropped the body.
+    names = read_fields(link, rows.keys.body_names).values() if kept else ()
+    kept -= {rows.keys.body(name.decode()) for name in names}
+    for key in kept:
+        if link.ask_one("EXISTS", key):
+            yield f"no page refers to the {key.removeprefix(rows.keys.prefix).decode()}"
 
 
 def _misplaced(rows: RowSource, copy: sqlite3.Connection, places: Sequence[Place]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from gossamer.stores.bodies import body_name
 from gossamer.stores.redis.connection import BlockingLink, Command
 from gossamer.stores.redis.row_changes import (
     RowNumbers,
@@ -148,13 +149,13 @@ class RowSource:
 
     def pages(self, numbers: Sequence[int]) -> Changes:
         """Return pages with contents and sketches, which replace those that there were."""
-        keys, changes = self.keys, Changes()
+        keys, changes, bodies = self.keys, Changes(), dict[int, bytes]()
         changes.dropped.update(numbers)
-        tables = (keys.pages, keys.contents, keys.bands, keys.samples)
+        tables = (keys.pages, keys.contents, keys.body_names, keys.bands, keys.samples)
         ages: Command = ("ZMSCORE", keys.kept, *map(member, numbers))
         digests = [_hash(keys.page_digests, number) for number in numbers]
         rows = self._rows(numbers, tables, ages, each=digests)
-        for number, packed, content, bands, sample, age, digest in rows:
+        for number, packed, content, named, bands, sample, age, digest in rows:
             name = f"page {number}"
             page = self._own(name, packed, decode_page, "number", number)
             is_wrong = page is not None and page.digest != digest
@@ -163,11 +164,21 @@ class RowSource:
                 changes.pages[number] = page
             if content is not None:
                 changes.contents[number] = float(age or 0.0), content
+            body = None if content is None else body_name(content)
+            if body is not None:
+                bodies[number] = keys.body(body)
+            is_wrong = named != (None if body is None else body.encode())
+            self.note(f"the body of {name}", "is not noted by its name" if is_wrong else "")
             is_wrong = (content is None) != (age is None)
             self.note(f"the age of {name}", "or its content is missing" if is_wrong else "")
             decode = partial(_sketch, number, sample)
             if sketch := self.read(f"the sketch of {name}", bands, decode):
                 changes.sketches[number] = sketch
+        if bodies:
+            (found,) = self.together(("MGET", *bodies.values()))
+            for number, body in zip(bodies, found, strict=True):
+                if body is not None:  # else whoever follows the reference tells
+                    changes.contents[number] = changes.contents[number][0], body
         return changes
 
     def attempts(self, names: Sequence[tuple[int, int]]) -> Changes:

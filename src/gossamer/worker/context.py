@@ -1,6 +1,6 @@
 """What the workers of one process work with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -11,6 +11,7 @@ from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, Page, Response
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy.failures import RETRIES
+from gossamer.stores.bodies import no_body
 from gossamer.stores.body_writer import BodyWriter
 from gossamer.worker.fetched_page import PageRows
 from gossamer.worker.in_flight import InFlightPages
@@ -73,6 +74,8 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     similar_links: bool = True
     """Whether the links of a page that is similar to another are followed."""
     bodies: BodyWriter | None = None
-    """Writes the bodies of pages; None: the store keeps them."""
+    """Writes the bodies of pages; None: they are settled with their pages."""
+    fetch_body: Callable[[str], Awaitable[bytes | None]] = no_body
+    """Reads one that has a name in the store."""
     traps: TrapWatch | None = None
     """None: nothing is taken for a trap."""

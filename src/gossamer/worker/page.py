@@ -26,7 +26,7 @@ from gossamer.model.errors import CrawlError
 from gossamer.model.names import Sketch
 from gossamer.model.page import unpack_attributes
 from gossamer.modules.contract import FollowedLink
-from gossamer.stores.bodies import BodyReader, read_content
+from gossamer.stores.bodies import REFERENCE, BodyReader, read_content
 from gossamer.worker import settlements
 from gossamer.worker.context import WorkerContext
 from gossamer.worker.events import emit_end, emit_page, end_of
@@ -107,7 +107,7 @@ class PageStorer:
         self._context = context
         self._settler = settler
         self._reader = reader
-        self._bodies = BodyReader(context.store.metadata)
+        self._bodies = BodyReader(context.store.metadata, context.fetch_body)
 
     async def store(
         self,
@@ -137,9 +137,11 @@ class PageStorer:
         hooks = context.modules.hooks
         if context.watch is None and not hooks.pages and not hooks.ends:  # nobody has to see it
             settlement = self._with_row(settlement, response, parsed)
-            settlement = self._with_body_written(settlement)
+            settlement = await self._with_body_written(settlement)
             settled = await self._settler.claim_and_settle(guard, settlement, parsed.sketch)
             if not settled.unread:
+                if settled.repeats is not None or not settled.accepted:
+                    self._discard_body(settlement)
                 return settled
             unread = settled.unread
         asked_at = context.clock()
@@ -147,6 +149,8 @@ class PageStorer:
         held = await still_held(context.store, [task], asked_at, context.clock, context.lease_s)
         if claim.lost or not held:
             return None
+        if claim.page_id is None:
+            self._discard_body(settlement)
         settlement = as_claimed(settlement, claim, similar_links=context.similar_links)
         if claim.page_id is None:
             settled = await self._settler.settle(guard, settlement)
@@ -232,7 +236,7 @@ class PageStorer:
         if delivered.links is not None:
             links = _links_in_scope(delivered.links, context.link_filter)
         row = None if context.rows.give_way_to(delivered) else context.rows.pack(page, parsed)
-        return self._with_body_written(
+        return await self._with_body_written(
             msgspec.structs.replace(settlement, records=delivered.given, links=links, row=row)
         )
 
@@ -247,15 +251,20 @@ class PageStorer:
         shown = shown_page(claim, task, response, parsed, fetched_at, with_links=with_links)
         return msgspec.structs.replace(settlement, row=rows.pack(shown, parsed))
 
-    def _with_body_written(self, settlement: Settlement) -> Settlement:
+    async def _with_body_written(self, settlement: Settlement) -> Settlement:
         """Return a settlement that refers to the body of its page, which is written; only once."""
-        writer, page = self._context.bodies, settlement.page
-        if writer is None or page is None or writer.has_written(page.content):
+        writer, page, task = self._context.bodies, settlement.page, settlement.task
+        if writer is None or page is None or page.content.startswith(REFERENCE):
             return settlement
-        url_id = settlement.task.url_id
-        reference = writer.append(page.content, url_id, page.fetched_at, page.digest)
-        page = msgspec.structs.replace(page, content=reference)
+        ids = task.url_id, task.lease
+        stored = await writer.write(page.content, *ids, page.fetched_at, page.digest)
+        page = msgspec.structs.replace(page, content=stored)
         return msgspec.structs.replace(settlement, page=page)
+
+    def _discard_body(self, settlement: Settlement) -> None:
+        """Have a body go that was written, and is not kept after all."""
+        if self._context.bodies is not None and settlement.page is not None:
+            self._context.bodies.discard(settlement.page.content)
 
 
 def _links_in_scope(links: Sequence[FollowedLink], link_filter: LinkFilter) -> list[Link]:

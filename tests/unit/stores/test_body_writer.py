@@ -22,8 +22,8 @@ from gossamer.stores.bodies import (
 from gossamer.stores.body_writer import (
     SEGMENT_BYTES,
     SLACK_S,
-    BodyWriter,
     SegmentUpkeep,
+    SegmentWriter,
     WriterRules,
     read_index,
 )
@@ -36,7 +36,7 @@ def write(folder: Path, times: list[float], rules: WriterRules) -> list[bytes]:
     """Write one body at each time; return the references."""
 
     async def run() -> list[bytes]:
-        writer, pack = BodyWriter(folder, rules), ContentPacker().pack
+        writer, pack = SegmentWriter(folder, rules), ContentPacker().pack
         stored = [
             writer.append(pack(BODIES[number]), number, at, bytes(16))
             for number, at in enumerate(times)
@@ -122,7 +122,7 @@ def test_who_dies_leaves_a_segment_that_others_finish_without_its_torn_end(tmp_p
 
 def test_a_segment_that_is_written_is_not_finished_by_others(tmp_path: Path) -> None:
     async def run() -> tuple[list[str], list[str]]:
-        writer = BodyWriter(tmp_path, rules())
+        writer = SegmentWriter(tmp_path, rules())
         writer.append(b"one", 1, 0.0, bytes(16))
         SegmentUpkeep(BodyPlace(str(tmp_path)), tmp_path, MINE).finish_left()
         before = names(tmp_path, INDEX_ENDING)
@@ -155,7 +155,7 @@ def test_nothing_is_appended_behind_a_torn_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def run() -> None:
-        writer = BodyWriter(tmp_path, rules())
+        writer = SegmentWriter(tmp_path, rules())
         first = writer.append(b"one", 1, 0.0, bytes(16))
         with monkeypatch.context() as broken:
             broken.setattr("os.writev", lambda _file, parts: len(parts[0]) - 1)

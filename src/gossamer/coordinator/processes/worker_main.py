@@ -8,10 +8,10 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from itertools import chain, repeat
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import uvloop
@@ -50,8 +50,14 @@ from gossamer.modules.loading import load_modules
 from gossamer.modules.remote import PAGE_MODULES, CoordinatorModules, WorkerModules
 from gossamer.modules.runner import ModuleRunner
 from gossamer.outputs.registry import kind_of_output
-from gossamer.stores.bodies import BODIES_NAME, read_place
-from gossamer.stores.body_writer import BodyWriter, SegmentUpkeep, WriterRules, take_folder
+from gossamer.stores.bodies import BODIES_NAME, no_body, read_place
+from gossamer.stores.body_writer import (
+    BodyWriter,
+    SegmentUpkeep,
+    SegmentWriter,
+    WriterRules,
+    take_folder,
+)
 from gossamer.stores.files import IDENTITY_NAME, CrawlOwner
 from gossamer.stores.reading import WorkerReport
 from gossamer.worker.context import Modules, WorkerContext
@@ -64,6 +70,9 @@ from gossamer.worker.requests import CookieJars
 from gossamer.worker.robots import PoliteRobots
 from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
+
+if TYPE_CHECKING:
+    from gossamer.stores.redis.message_queues import JoinedQueues
 
 EXIT_FAILED: Final = 1
 EXIT_OUT_OF_MEMORY: Final = 12
@@ -172,7 +181,7 @@ class WorkerProcess:
         runner = ModuleRunner(load_modules(config.modules))
         async with AsyncExitStack() as stack:
             stack.enter_context(printing_to(channel))
-            frontier = await self._reach_frontier(config, plan, channel, stack)
+            frontier, queues = await self._reach_frontier(config, plan, channel, stack)
             store = FRONTIER.proxy(frontier)
             await runner.open(
                 ModuleContext(
@@ -199,6 +208,7 @@ class WorkerProcess:
                 note=self._note,
                 address_locks=self._locks,
                 number=config.number,
+                queues=queues,
             )
             worker_context = await open_worker_context(plan, store, context, stack)
             self._worker = Worker(config.number, worker_context, config.slots, lambda: None)
@@ -220,10 +230,10 @@ class WorkerProcess:
 
     async def _reach_frontier(
         self, config: WorkerConfig, plan: Plan, channel: Channel, stack: AsyncExitStack
-    ) -> Caller:
+    ) -> "tuple[Caller, JoinedQueues | None]":
         """Return the way to the frontier: the process that started us, or queues at a server."""
         if not config.has_joined:
-            return channel
+            return channel, None
         # A worker of a crawl in a file does not load the client of a server.
         from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
 
@@ -235,7 +245,7 @@ class WorkerProcess:
         client, queues = open_queues(address, plan.name, config.number, warn)
         stack.push_async_callback(queues.close)
         stack.push_async_callback(client.close, LEAVE_WITHIN_S)
-        return client
+        return client, queues
 
 
 async def _send_heartbeats(channel: Channel, runner: ModuleRunner) -> None:
@@ -283,6 +293,8 @@ class ProcessContext(msgspec.Struct, frozen=True, kw_only=True):
     """The locks that limit requests to one address, shared with other processes."""
     number: int = 0
     """The number of its worker, or of its first one."""
+    queues: "JoinedQueues | None" = None
+    """Those to the frontier; None: it is reached without a server."""
 
 
 async def open_worker_context(
@@ -299,6 +311,7 @@ async def open_worker_context(
             fetch_options(options), plan.addresses, process.dns, settings_for, process.address_locks
         )
     )
+    bodies, fetch_body = await open_bodies(plan, store, process, stack)
     link_filter = LinkFilter(await plan.seeded_scope(store.metadata), plan.domain_of)
     return WorkerContext(
         store=store,
@@ -320,15 +333,34 @@ async def open_worker_context(
         retries=options.retries,
         lease_s=process.lease_s,
         similar_links=options.similar_links == "follow",
-        bodies=await open_body_writer(plan, store, process.number, stack),
+        bodies=bodies,
+        fetch_body=fetch_body,
         traps=TrapWatch(store) if options.traps == "on" else None,
     )
 
 
-async def open_body_writer(
+async def open_bodies(
+    plan: Plan, store: FrontierClient, process: ProcessContext, stack: AsyncExitStack
+) -> tuple[BodyWriter | None, Callable[[str], Awaitable[bytes | None]]]:
+    """Open the writer of bodies, and what reads those in Redis; the stack closes both."""
+    segments = await open_segments(plan, store, process.number, stack)
+    if not plan.options.store.is_server:
+        return segments, no_body
+    # A worker of a crawl in a file does not load the client of a server.
+    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
+    from gossamer.stores.redis.bodies import RedisBodies  # noqa: PLC0415
+    from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
+
+    attach = None if process.queues is None else process.queues.attach
+    bodies = RedisBodies(parse_address(plan.options.store.url), RowKeys(plan.name), attach)
+    stack.push_async_callback(bodies.close)
+    return segments or bodies, bodies.fetch
+
+
+async def open_segments(
     plan: Plan, store: FrontierClient, worker: int, stack: AsyncExitStack
-) -> BodyWriter | None:
-    """Open the writer of bodies, which the stack closes; None: they are kept in the store."""
+) -> SegmentWriter | None:
+    """Open the writer of segments, which the stack closes; None: there is no place for them."""
     place = read_place(await store.metadata(BODIES_NAME))
     if place is None:
         return None
@@ -338,11 +370,11 @@ async def open_body_writer(
     keep_s = keep_seconds(options.keep_s, shared=options.store.is_shared)
     rules = WriterRules(identity=identity, worker=worker, keep_s=keep_s)
     if not place.bucket:
-        writer = BodyWriter(folder, rules)
+        writer = SegmentWriter(folder, rules)
     else:
         upkeep = SegmentUpkeep(place, folder, identity)
         await asyncio.to_thread(upkeep.finish_left)  # of workers that died on this machine
-        writer = BodyWriter(folder, rules, upkeep.upload)
+        writer = SegmentWriter(folder, rules, upkeep.upload)
     stack.push_async_callback(writer.close)
     return writer
 

@@ -20,7 +20,7 @@ import msgspec
 from gossamer.model.errors import CrawlError
 from gossamer.stores.redis.connection import BlockingLink, Command, describe_error, pack
 from gossamer.stores.redis.row_changes import PackedChanges
-from gossamer.stores.redis.row_keys import HOLD_S, WATCHED_S, RowKeys, pack_entry
+from gossamer.stores.redis.row_keys import HOLD_S, UNSETTLED_S, WATCHED_S, RowKeys, pack_entry
 from gossamer.stores.rows import Changes, CrawlChangedError
 
 LEAD_S: Final = 4.5
@@ -34,6 +34,10 @@ class LeadLostError(CrawlChangedError):
 
 class ServerForgotError(CrawlChangedError):
     """The server has not got what this process wrote last."""
+
+
+class BodiesLostError(CrawlChangedError):
+    """Bodies of pages that were to be kept are not there any more."""
 
 
 class LeadHolder(msgspec.Struct, frozen=True):
@@ -170,6 +174,9 @@ class CrawlLead:
                 self._link.send(("UNWATCH",))
                 return
             self._check(stored)
+            if changes is not None and changes.has_lost_bodies(answers):
+                self._refuse_lost(changes)
+                continue
             if changes is not None and stored.is_held and time.monotonic() < wait_until:
                 time.sleep(HOLD_CHECK_EVERY_S)
                 continue
@@ -240,6 +247,32 @@ class CrawlLead:
                     "program has written there"
                 ) from answer
         return executed is not None
+
+    def _refuse_lost(self, changes: PackedChanges) -> None:
+        """Raise an error if bodies are gone; whoever leads next refuses their settlements.
+
+        So their pages are fetched again. It does no harm if another process has the lead by now.
+        """
+        keys, link = self._keys, self._link
+        there = link.send(*(("EXISTS", key) for key in changes.bodies), same=True)
+        lost = [
+            reference
+            for reference, is_there in zip(changes.bodies.values(), there, strict=True)
+            if not is_there
+        ]
+        if not lost:  # a worker that did not hear that one was written has done so again
+            return
+        link.send(
+            ("UNWATCH",),
+            ("SADD", keys.lost_bodies, *lost),
+            ("EXPIRE", keys.lost_bodies, UNSETTLED_S),
+            same=True,
+        )
+        pages = "a page" if len(lost) == 1 else f"{len(lost)} pages"
+        raise BodiesLostError(
+            f"the store has lost what workers had written of {pages} of {self._where}, and their "
+            "URLs wait again"
+        )
 
     def _make_stamp(self, number: int) -> bytes:
         return f"{number} {self.token}".encode()

@@ -141,9 +141,15 @@ class JoinedQueues:
         self._sending = AsyncLink(address, keys, tell)
         self._receiving = AsyncLink(address, keys, lambda _: None)  # the other says it
         self._losses = 0
+        self._attached: list[Command] = []
+
+    def attach(self, command: Command) -> None:
+        """Have a command carried out with the next message, before anybody can read that."""
+        self._attached.append(command)
 
     async def send(self, number: int, message: bytes) -> bool:
         """Append a message, once; False: the server has lost some that were sent before it."""
+        attached, self._attached = self._attached, []
         is_whole, is_sure = True, self._sending.losses == self._losses
         while True:
             if not is_sure:  # it may have got there, or others be gone
@@ -155,6 +161,7 @@ class JoinedQueues:
             try:
                 await self._sending.send(
                     ("MULTI",),
+                    *attached,
                     ("RPUSH", self._settlements, message),
                     ("SET", self._sent_number, number),
                     ("RPUSH", self._senders, self._name),

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import asdict, astuple, replace
 
 from gossamer.model import Cause, HostKey, Outcome
+from gossamer.stores.bodies import body_name
 from gossamer.stores.columns import NO_QUEUE, URL_QUEUE, queue_where
 from gossamer.stores.redis.connection import Word, pack
 from gossamer.stores.redis.row_keys import (
@@ -200,6 +201,9 @@ class PackedChanges:
         self.pages = {number: encode(row) for number, row in changes.pages.items()}
         self.reported = changes.reported
         self.contents = changes.contents
+        self.bodies: dict[bytes, bytes] = {}
+        """Keys of bodies that run out until now, with what refers to them: if one is not there any
+        more, nothing may be written."""
         gone: dict[int, bytes | None] = dict.fromkeys(changes.dropped)
         self.bands = gone | {
             page: FETCHED_AT.pack(sketch.fetched_at) + sketch.bands
@@ -225,27 +229,40 @@ class PackedChanges:
         out.set_fields(keys.numbers, {name: b"%d" % n for name, n in asdict(numbers).items()})
         self._url_reads = _chunks(changes.url_changes)
         self._page_reads = _chunks(changes.reported)
+        self._dropped_reads = _chunks(changes.dropped)
         self.reads = self._pack_reads()
-        """Commands that read what is changed in part only."""
+        """Commands that read what is changed in part only, and which bodies are there."""
         self._moves: _QueueMoves | None = None
 
     # -- what has to be read first ---------------------------------------------------------------
 
     def _pack_reads(self) -> list[bytes]:
         keys = self._keys
-        reads = [pack(("HMGET", keys.urls, *ids)) for ids in self._url_reads]
+        reads = []
+        if self.bodies:
+            reads = [pack(("WATCH", *self.bodies)), pack(("EXISTS", *self.bodies))]
+        reads += [pack(("HMGET", keys.body_names, *pages)) for pages in self._dropped_reads]
+        reads += [pack(("HMGET", keys.urls, *ids)) for ids in self._url_reads]
         reads += [pack(("HMGET", keys.pages, *numbers)) for numbers in self._page_reads]
         if self._rows_expired > float("-inf"):
             until = repr(self._rows_expired)
             reads.append(pack(("ZRANGE", keys.row_ages, "-inf", until, "BYSCORE")))
         return reads
 
+    def has_lost_bodies(self, answers: Sequence[Any]) -> bool:
+        """Tell whether bodies are missing, given the answers of `reads`."""
+        return bool(self.bodies) and answers[1] < len(self.bodies)
+
     def commands(self, answers: Sequence[Any]) -> list[bytes]:
         """Return the commands, given the answers of `reads`."""
         if not answers:
             return self._out.packed
         keys, more = self._keys, PackedCommands()
-        remaining = list(answers)
+        remaining = list(answers[2:] if self.bodies else answers)
+        for _ in self._dropped_reads:
+            names: list[bytes | None] = remaining.pop(0)
+            if bodies := [keys.body(name.decode()) for name in names if name is not None]:
+                more.add("UNLINK", *bodies)
         moves = _QueueMoves(self._queue_of)
         for ids in self._url_reads:
             rows = {}
@@ -353,6 +370,13 @@ class PackedChanges:
         out.set_fields(keys.page_blocks, changes.page_blocks)
         contents = {number: packed for number, (_, packed) in self.contents.items()}
         out.change_fields(keys.contents, dict.fromkeys(changes.dropped) | contents)
+        names: dict[int, bytes | None] = dict.fromkeys(changes.dropped)
+        for number, content in contents.items():
+            if (name := body_name(content)) is not None:
+                names[number], body = name.encode(), keys.body(name)
+                self.bodies[body] = content
+                out.add("PERSIST", body)
+        out.change_fields(keys.body_names, names)
         out.remove_members(keys.kept, changes.dropped)
         out.set_scores(keys.kept, ((at, number) for number, (at, _) in self.contents.items()))
         out.change_fields(keys.bands, self.bands)
@@ -408,6 +432,6 @@ def _encoded(rows: Mapping[Any, object]) -> dict[Any, bytes | None]:
     return {name: None if row is None else encode(row) for name, row in rows.items()}
 
 
-def _chunks(numbers: dict[int, Any]) -> list[list[int]]:
+def _chunks(numbers: Iterable[int]) -> list[list[int]]:
     ids = [*numbers]
     return [ids[first : first + MOST_WORDS] for first in range(0, len(ids), MOST_WORDS)]

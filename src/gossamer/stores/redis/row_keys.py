@@ -33,6 +33,7 @@ class RowKeys:
     wanted: bytes  # string that runs out: a coordinator wants the lead
     standby: bytes  # hash: token -> who stands by, and when it last said so
     numbers: bytes  # hash: how far the numbers of rows go (`row_changes.RowNumbers`)
+    lost_bodies: bytes  # set that runs out: references to bodies that were gone before a commit
     # who copies (views/redis_copy.py)
     watched: bytes  # string that runs out: commits write a journal
     journal: bytes  # list that runs out: what they have changed, an entry a commit
@@ -56,7 +57,8 @@ class RowKeys:
     # pages
     pages: bytes  # hash: number -> PageRow
     page_blocks: bytes  # hash: number -> what memory has of 64 pages
-    contents: bytes  # hash: number -> its packed content
+    contents: bytes  # hash: number -> its packed content, or a reference
+    body_names: bytes  # hash: number -> the name of the body, if its content refers to one
     kept: bytes  # sorted set: pages that have such, by when they were fetched
     bands: bytes  # hash: number -> when it was fetched (8 bytes), and the bands of its sketch
     samples: bytes  # hash: number -> the rest of its sketch
@@ -91,6 +93,10 @@ class RowKeys:
         """Return the string of the digests of so many pages, each at the place of its number."""
         return b"%bpage-digests:%d" % (self.prefix, part)
 
+    def body(self, name: str) -> bytes:
+        """Return the string that is a body; it runs out as long as no page refers to it."""
+        return self.prefix + b"body:" + name.encode()
+
     def messages(self, name: str) -> bytes:
         """Return the list of the messages in a queue between processes."""
         return self.prefix + b"messages:" + name.encode()
@@ -112,6 +118,10 @@ def number_of(packed: bytes) -> int:
     return int.from_bytes(packed, "big")
 
 
+UNSETTLED_S: Final = 3_600
+"""How long a body lasts that no commit has kept: longer than a settlement waits for a server that
+is away (a minute) or for another frontier, and no burden if nobody refers to it. If a settlement
+waits for longer all the same, because nobody leads the crawl, its page is fetched again."""
 WATCHED_S: Final = 60
 """How long changes are noted after the last word of who copies."""
 HOLD_S: Final = 2.0

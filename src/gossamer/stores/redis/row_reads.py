@@ -446,6 +446,11 @@ class ReadableRedisRows:
         content: bytes | None = self._reading.ask_one("HGET", self.keys.contents, page)
         return content
 
+    def read_body(self, name: str) -> bytes | None:
+        """Return a body to which a content refers, beside the rows; None if there is none."""
+        body: bytes | None = self._reading.ask_one("GET", self.keys.body(name))
+        return body
+
     def read_expired(self, before: float, limit: int) -> list[int]:
         """Return pages with stored content that were fetched up to `before`, the oldest first."""
         pending = self._pending

@@ -94,6 +94,7 @@ class RedisRows(ReadableRedisRows):
         self._placed = 0
         """Of how many stored URLs it is known in which queues they are."""
         self._stored = 0
+        self._lost_bodies: frozenset[bytes] = frozenset()
         try:
             self._reading.open()
             self._writing.open()
@@ -131,6 +132,7 @@ class RedisRows(ReadableRedisRows):
         if fresh:
             delete_rows(self._writing, self.keys, self.lead.renew)
         store_format(self._writing, self.keys)
+        self._lost_bodies = frozenset(self._writing.ask_one("SMEMBERS", self.keys.lost_bodies))
         self._numbers = super()._last()
         self._queue_of = array("b")
         self._placed, self._stored = 0, self._numbers.url
@@ -173,6 +175,10 @@ class RedisRows(ReadableRedisRows):
             return []
         asked = [("EXISTS", self.keys.messages(name)) for name in names]
         return [bool(count) for count in self._reading.ask(*asked)]
+
+    def has_lost(self, content: bytes) -> bool:
+        """Tell whether the body to which a content refers was gone before it could be kept."""
+        return content in self._lost_bodies
 
     def is_lost(self) -> bool:
         """Tell whether the server is away, so that whoever reads would wait for it."""

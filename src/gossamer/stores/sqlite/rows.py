@@ -285,6 +285,9 @@ class ReadableSqliteRows:
         row = self._all("SELECT content FROM contents WHERE page = ?", page).fetchone()
         return None if row is None else bytes(row[0])
 
+    def read_body(self, name: str) -> bytes | None:
+        """Return None: a body is in the rows, or in a segment."""
+
     def read_expired(self, before: float, limit: int) -> list[int]:
         """Return pages with stored content that were fetched up to `before`, the oldest first."""
         query = "SELECT page FROM contents WHERE fetched_at <= ? ORDER BY fetched_at, page LIMIT ?"
@@ -447,6 +450,10 @@ class SqliteRows(ReadableSqliteRows):
         super().__init__(self._writing if path is None else open_second(file), file)
         self._checkpoints = None if path is None else Checkpoints(path, log_bytes)
         (self._last_id,) = self._writing.execute("SELECT coalesce(max(id), 0) FROM urls").fetchone()
+
+    def has_lost(self, content: bytes) -> bool:
+        """Return False: the rows have it."""
+        return False
 
     def is_lost(self) -> bool:
         """Return False: there is no server."""
