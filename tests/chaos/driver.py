@@ -27,9 +27,9 @@ import gossamer.cli.main
 import gossamer.coordinator.engine
 from gossamer.coordinator.crawl import Crawl
 from gossamer.download.client import Client
-from gossamer.frontier.host_registry import HostRegistry
-from gossamer.frontier.link_graph import LinkGraph
+from gossamer.frontier.depths import LinkGraph
 from gossamer.frontier.memory import CrawlMemory, PageMemory
+from gossamer.frontier.politeness import HostRegistry
 from gossamer.frontier.service import Frontier
 from gossamer.frontier.state import FrontierState
 from gossamer.frontier.url_memory import UrlMemory

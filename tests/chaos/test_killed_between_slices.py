@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from redis_servers import RedisServer
 
-from gossamer.frontier import link_graph
+from gossamer.frontier import depths
 from gossamer.testing import Web
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_there_are_none_of_them_before_all_are_there(
     passing: int, gossamer: "Gossamer", web: Web, store: list[str]
 ) -> None:
     """The page is fetched again, and its links are added from the first one on."""
-    links = 3 * link_graph.LINKS_AT_ONCE + 1
+    links = 3 * depths.LINKS_AT_ONCE + 1
     url = hub(web, links)
     step = {"step": "after Frontier._add_slice", "passing": passing}
     assert gossamer.start("crawl", url, *options(*store), **step, **QUICK_COMMITS).was_killed()

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import load
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.url_record import Result
 from gossamer.testing import Reply, Web

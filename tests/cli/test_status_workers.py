@@ -5,7 +5,7 @@ import pytest
 
 from gossamer.cli.status import WORKERS_SHOWN, status_lines
 from gossamer.coordinator.summary import SeedReport
-from gossamer.stores.reading import WorkerView
+from gossamer.stores.crawl_views import WorkerView
 from gossamer.views.status import CrawlStatus
 
 WORKER = WorkerView(

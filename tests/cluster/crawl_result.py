@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.url_record import PageRecord, Result, UrlRecord
 from gossamer.testing import RequestRecord, Web

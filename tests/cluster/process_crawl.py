@@ -20,7 +20,7 @@ from tests.cluster.crawl_result import CrawlResult, as_result, impolite, read_al
 from tests.cluster.small_web import HOSTS
 
 from gossamer.config import load
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.url_record import PageRecord, Result, UrlRecord, UrlState
 from gossamer.testing import Web
 

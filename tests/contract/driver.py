@@ -24,7 +24,7 @@ from gossamer.model import Candidate, HostKey, Outcome, Snapshot, Url
 from gossamer.model.names import Sketch
 from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.stores.bodies import ContentPacker
-from gossamer.stores.reading import HostView, WorkerReport, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerReport, WorkerView
 from gossamer.stores.url_record import Record, Result, UrlRecord, UrlState
 
 START = 1_000_000.0

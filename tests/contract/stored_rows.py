@@ -15,7 +15,7 @@ from gossamer.frontier.claims import read_claim
 from gossamer.frontier.router import QueueTable
 from gossamer.stores.columns import wrong_blocks
 from gossamer.stores.counting import wrong_counts
-from gossamer.stores.reading import read_counters
+from gossamer.stores.crawl_views import read_counters
 from gossamer.stores.rows import HostRow, Item, LeaseRow, ReadableRows, UrlRow, unpack_links
 from gossamer.stores.url_record import UrlState, unpack_records
 

@@ -25,8 +25,8 @@ from gossamer.model import Outcome
 from gossamer.model.page import unpack_attributes
 from gossamer.stores.bodies import BodyReader
 from gossamer.stores.counting import wrong_counts
+from gossamer.stores.crawl_views import StoredResponse
 from gossamer.stores.reader import CrawlReader, read_response
-from gossamer.stores.reading import StoredResponse
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.row_reads import ReadableRedisRows
 from gossamer.stores.redis.rows import RedisRows

@@ -7,7 +7,7 @@ from tests.contract.driver import OpenStore
 
 from gossamer.model import Exchange
 from gossamer.stores.bodies import ContentPacker
-from gossamer.stores.reading import StoredResponse
+from gossamer.stores.crawl_views import StoredResponse
 
 pytestmark = pytest.mark.req("D10")
 

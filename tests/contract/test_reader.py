@@ -19,8 +19,8 @@ from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.model import HostKey, Outcome
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.model.page import PageAttributes, pack_attributes
+from gossamer.stores.crawl_views import CrawlCounts, ReadRequest, Step
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import CrawlCounts, ReadRequest, Step
 from gossamer.stores.redis.rows import open_redis_reader, reopening_redis_reader
 from gossamer.stores.sqlite.rows import open_sqlite_reader
 from gossamer.stores.url_record import Record, UrlState

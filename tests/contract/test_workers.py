@@ -9,7 +9,7 @@ from tests.contract.driver import OpenStore, StoreDriver
 
 from gossamer.frontier.contract import LATE_S, HostFeedback
 from gossamer.frontier.rules import FrontierRules
-from gossamer.stores.reading import WorkerReport, WorkerView
+from gossamer.stores.crawl_views import WorkerReport, WorkerView
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)
 

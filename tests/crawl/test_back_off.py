@@ -15,8 +15,8 @@ from gossamer.config import load
 from gossamer.coordinator.crawl import Crawl as OneCrawl
 from gossamer.coordinator.plan import Plan
 from gossamer.model import HostKey, Level
+from gossamer.stores.crawl_views import HostView, WorkerView
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.reading import HostView, WorkerView
 from gossamer.stores.rows import HostRow
 from gossamer.stores.sqlite.rows import SqliteRows
 from gossamer.testing import KeepOpen, Raw, Reply, Web

@@ -15,7 +15,7 @@ from gossamer.frontier.memory import PageMemory
 from gossamer.model import Page
 from gossamer.modules.stored_pages import ParsedParts, read_page
 from gossamer.outputs.rows import PrecomputedRow, precomputed_row
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.testing import Reply, Web
 

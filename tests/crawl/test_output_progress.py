@@ -11,7 +11,7 @@ from process_tree import writers_of
 import gossamer
 from gossamer import Snapshot
 from gossamer.coordinator.observer import Silence
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 from gossamer.testing import Web
 
 PAGES = 5

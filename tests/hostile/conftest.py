@@ -13,7 +13,7 @@ from tests.webs.tls_web import ALL_FAULTS, serve
 
 from gossamer.config import load
 from gossamer.coordinator.api import crawl
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.testing.simulator import ServedWeb, SimulatedWeb
 from gossamer.views.crawls import list_urls, open_crawl
 from gossamer.views.verify import verify

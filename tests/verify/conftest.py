@@ -13,11 +13,11 @@ from tests.unit.views.reading import broken, in_redis, verified
 from tests.webs.graph import GraphWeb
 
 from gossamer.config import load
-from gossamer.coordinator.continuing import pack_options
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.coordinator.plan import Plan, frontier_rules
 from gossamer.coordinator.processes.worker_main import ProcessContext, open_worker_context
+from gossamer.coordinator.resume import pack_options
 from gossamer.frontier.router import Draw, QueueTable
 from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier

@@ -11,11 +11,11 @@ import msgspec
 from gossamer.cli.parameters import with_options
 from gossamer.cli.signals import run_stoppable
 from gossamer.config import CrawlOptions, load
-from gossamer.coordinator.continuing import command_to_continue, crawl_command
 from gossamer.coordinator.crawl import Crawl
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan, check_given_fields
 from gossamer.coordinator.processes.launcher import Launcher
+from gossamer.coordinator.resume import command_to_continue, crawl_command
 from gossamer.coordinator.seed_files import check_seed_files
 from gossamer.coordinator.summary import Summary
 from gossamer.display import open_observer

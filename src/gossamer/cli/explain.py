@@ -12,7 +12,7 @@ from gossamer.display import printable
 from gossamer.display.formatting import counted, moment, size, span
 from gossamer.display.summary import left_out_words
 from gossamer.model import Url
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
 from gossamer.views.crawls import RepeatedPage, open_crawl

@@ -13,7 +13,7 @@ from gossamer.display import printable
 from gossamer.display.formatting import count
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
-from gossamer.stores.reading import ReadRequest, state_of
+from gossamer.stores.crawl_views import ReadRequest, state_of
 from gossamer.stores.url_record import UrlState
 from gossamer.views.crawls import StoredCrawl, UrlEntry, list_urls, open_crawl, read_body
 

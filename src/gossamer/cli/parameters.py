@@ -15,7 +15,7 @@ from gossamer.config import OPTIONS, LogFormat, Option, StoreAddress, load
 from gossamer.config.options import RETIRED
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 
 Command = TypeVar("Command", bound=Callable[..., object])
 _GROUPS = list(dict.fromkeys(option.group for option in OPTIONS))

@@ -10,18 +10,18 @@ from gossamer.cli.parameters import LogFormatChoice, Quiet, option, reads_crawl,
 from gossamer.cli.resume import read_crawl
 from gossamer.cli.signals import run_stoppable
 from gossamer.config import load
-from gossamer.coordinator.continuing import crawl_command, options_as_stored
 from gossamer.coordinator.export import Export, ExportReport
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.replay import Replay, ReplayReport
+from gossamer.coordinator.resume import crawl_command, options_as_stored
 from gossamer.display import open_observer
 from gossamer.display.formatting import counted, rate, size, span
 from gossamer.model.errors import ExitCode, UsageError
 from gossamer.modules.loading import load_modules
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.outputs.targets import OutputWishes
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 
 
 @reads_crawl

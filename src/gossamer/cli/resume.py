@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from gossamer.cli.crawl import crawl_with
 from gossamer.cli.parameters import crawl_to_read, option, parse_outcome, with_options
 from gossamer.config import IN_DIRECTORY, CrawlOptions
-from gossamer.coordinator.continuing import (
+from gossamer.coordinator.resume import (
     FIXED,
     ORIGIN_NOTE,
     CrawlToContinue,
@@ -23,7 +23,7 @@ from gossamer.frontier.contract import RetryRequest
 from gossamer.model import Outcome
 from gossamer.model.errors import UsageError
 from gossamer.policy.failures import FAILED, MAY_PASS
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.registry import address_in, open_for_reading
 from gossamer.stores.rows import OPTIONS_NAME
 from gossamer.urls import host_key, parse_seed

@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.cli.output import columns, put_record, section
 from gossamer.cli.parameters import Json, reads_crawl
-from gossamer.coordinator.continuing import directory_command, store_command
+from gossamer.coordinator.resume import directory_command, store_command
 from gossamer.display import printable
 from gossamer.display.formatting import count, counted, moment, size, span, visited
 from gossamer.display.status import (
@@ -30,8 +30,8 @@ from gossamer.display.summary import (
 )
 from gossamer.model import Outcome
 from gossamer.model.errors import ExitCode
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 from gossamer.views.crawls import open_crawl
 from gossamer.views.status import CrawlStatus, crawl_status
 from gossamer.views.verify import Verification

@@ -17,6 +17,7 @@ from gossamer.config import StoreAddress
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores.crawl_views import Presence
 from gossamer.stores.directory import CrawlDirectory, is_own_redis
 from gossamer.stores.files import (
     IDENTITY_NAME,
@@ -26,7 +27,6 @@ from gossamer.stores.files import (
     owner_of,
 )
 from gossamer.stores.reader import CrawlReader, explained
-from gossamer.stores.reading import Presence
 from gossamer.stores.rows import OPTIONS_NAME, Changes, ResultRow, Rows
 from gossamer.stores.sqlite.file import check_own, read_saved_metadata
 from gossamer.stores.sqlite.rows import SqliteRows

@@ -8,7 +8,15 @@ from functools import partial
 
 import msgspec
 
-from gossamer.coordinator.continuing import (
+from gossamer.coordinator.coordinate import OpenedCrawl, OpenRequest, open_to_crawl
+from gossamer.coordinator.engine import Engine, Workers, make_engine
+from gossamer.coordinator.observer import Observer, RunProgress
+from gossamer.coordinator.outputs import CrawlBodies, CrawlOutputs, check_outputs, open_outputs
+from gossamer.coordinator.plan import Plan, frontier_rules, request_rules
+from gossamer.coordinator.processes.launcher import Launcher
+from gossamer.coordinator.processes.worker_channel import MODULES_NOTE, config_for, steady_clock
+from gossamer.coordinator.processes.worker_pool import Autoscale, PoolPlan, WorkerPool
+from gossamer.coordinator.resume import (
     ORIGIN_NOTE,
     check_unchanged,
     command_to_continue,
@@ -19,14 +27,6 @@ from gossamer.coordinator.continuing import (
     read_options,
     read_origin,
 )
-from gossamer.coordinator.coordinate import OpenedCrawl, OpenRequest, open_to_crawl
-from gossamer.coordinator.engine import Engine, Workers, make_engine
-from gossamer.coordinator.observer import Observer, RunProgress
-from gossamer.coordinator.outputs import CrawlBodies, CrawlOutputs, check_outputs, open_outputs
-from gossamer.coordinator.plan import Plan, frontier_rules, request_rules
-from gossamer.coordinator.processes.launcher import Launcher
-from gossamer.coordinator.processes.worker_channel import MODULES_NOTE, config_for, steady_clock
-from gossamer.coordinator.processes.worker_pool import Autoscale, PoolPlan, WorkerPool
 from gossamer.coordinator.scoring import load_scorer, read_report
 from gossamer.coordinator.seed_files import SeedFiles
 from gossamer.coordinator.summary import Summary, read_given_up, read_seeds

@@ -10,17 +10,17 @@ from pathlib import Path
 import msgspec
 
 from gossamer.config import StoreAddress
-from gossamer.coordinator.continuing import read_options
 from gossamer.coordinator.outputs import output_state_folder
 from gossamer.coordinator.plan import check_fields, parse_rules
+from gossamer.coordinator.resume import read_options
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes, check_endings, check_places
 from gossamer.outputs.writer import OutputWriter
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.files import write_file
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import OPTIONS_NAME
 

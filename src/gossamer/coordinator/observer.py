@@ -12,7 +12,7 @@ from gossamer.frontier.contract import FrontierClient
 from gossamer.model import Event, Level, Snapshot
 from gossamer.model.errors import UsageError
 from gossamer.modules.calls import describe
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 HOSTS_SHOWN = 5
 LOG = logging.getLogger("gossamer.observer")

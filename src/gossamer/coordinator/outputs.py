@@ -14,7 +14,6 @@ from typing import Final
 from gossamer.channel import Channel, ChannelClosedError, Served
 from gossamer.channel.channel import methods_of
 from gossamer.config import keep_seconds
-from gossamer.coordinator.continuing import ORIGIN_NOTE, read_origin
 from gossamer.coordinator.coordinate import OpenedCrawl
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan, parse_rules
@@ -26,6 +25,7 @@ from gossamer.coordinator.processes.output_process import (
     OutputConfig,
     OutputFollower,
 )
+from gossamer.coordinator.resume import ORIGIN_NOTE, read_origin
 from gossamer.model.errors import CrawlError
 from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder

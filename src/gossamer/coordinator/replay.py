@@ -7,18 +7,18 @@ from typing import Self
 
 import msgspec
 
-from gossamer.coordinator.continuing import working_directory
 from gossamer.coordinator.coordinate import LockedRows, OpenRequest, open_to_replay
 from gossamer.coordinator.observer import Observer
 from gossamer.coordinator.plan import Plan, parse_rules
+from gossamer.coordinator.resume import working_directory
 from gossamer.modules.contract import Module, ModuleContext
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.plugins import absolute_name
 from gossamer.modules.runner import ModuleRunner
 from gossamer.modules.stored_pages import read_page
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.files import IDENTITY_NAME
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import decode_metadata
 from gossamer.stores.url_record import Record

@@ -13,8 +13,8 @@ from gossamer.model import HostKey, Outcome, Snapshot, Url
 from gossamer.model.errors import ExitCode
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.outputs.contract import OutputReport
+from gossamer.stores.crawl_views import HostView
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import HostView
 from gossamer.stores.url_record import UrlRecord
 from gossamer.urls import Scope
 from gossamer.worker.link_filter import LinkFilter

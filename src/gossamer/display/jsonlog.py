@@ -22,7 +22,7 @@ from gossamer.coordinator.summary import Summary
 from gossamer.display.outlet import Outlet, RateLimit
 from gossamer.display.summary import summary_record, trouble
 from gossamer.model import Event, Level, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 INTERVAL_S = 5.0
 # Text of unknown origin is cut, as everywhere; a URL is never longer than this.

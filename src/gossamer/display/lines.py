@@ -17,7 +17,7 @@ from gossamer.display.outlet import Message, Outlet, RateLimit, printable, sente
 from gossamer.display.status import status_line, waits_for
 from gossamer.display.summary import summary_text, trouble
 from gossamer.model import Event, EventKind, Level, Outcome, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 MAX_INDENT = 40
 """The limit of the indentation: the depth of a spider trap has none."""

@@ -27,7 +27,7 @@ from gossamer.display.formatting import count, span
 from gossamer.display.outlet import Message, Messages, Outlet, RateLimit, printable, sentence
 from gossamer.display.summary import summary_text
 from gossamer.model import Event, Level, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 MAX_FRAMES_PER_S = 4
 MAX_HELD = 65_536

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from gossamer.display.formatting import count, counted, rate, size, span, visited
 from gossamer.display.outlet import printable
 from gossamer.model import Outcome, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 LEAST_URLS = 3
 """With fewer that are finished nobody can say how long one takes."""

@@ -16,7 +16,7 @@ from gossamer.model.errors import ExitCode
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.outputs.contract import OutputReport
 from gossamer.policy.failures import status_words
-from gossamer.stores.reading import HostView
+from gossamer.stores.crawl_views import HostView
 
 MAX_WORDS_WIDTH = 60
 """The width of sentences, so that everything fits into 80 columns."""

@@ -8,11 +8,11 @@ added, scored, assigned, leased, settled. `state` moves the URL with each of the
 the scheduler at once, and `settling` says how it ends. `scheduler` decides which worker may fetch
 which URL, and when. Around them:
 
-    link_graph                      depths, over the shortest path
+    depths                          over the shortest path; new links
     claims                          numbers of pages, duplicates
     router, scorers/                priorities, and the draw among them
     round_robin, due_hosts          whose turn it is: for the router, for a worker
-    hosts, host_registry            one host; all of them, with their delays and failures
+    hosts, politeness               one host; when each may be asked again, failures
     rules                           limits and budget
     memory, url_memory, waiting     what is in memory of the rows, and what waits in which queue
     counters, commits               what is stored of both, all or nothing

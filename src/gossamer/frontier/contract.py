@@ -16,7 +16,7 @@ from gossamer.model import Candidate, Cause, HostKey, Outcome, Snapshot, Url
 from gossamer.model.names import Sketch
 from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.policy.cookies import Cookie, CookieChanges
-from gossamer.stores.reading import HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.crawl_views import HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.url_record import Record
 
 

@@ -17,7 +17,7 @@ from gossamer.stores.counting import (
     pack_reason_counts,
     read_reason_counts,
 )
-from gossamer.stores.reading import (
+from gossamer.stores.crawl_views import (
     BUSY_HOSTS_NAME,
     WORKERS_NAME,
     BusyHost,

@@ -14,7 +14,7 @@ import msgspec
 
 from gossamer.frontier.commits import Pending
 from gossamer.frontier.contract import KeptPage
-from gossamer.frontier.host_registry import HostMemory
+from gossamer.frontier.politeness import HostMemory
 from gossamer.frontier.url_memory import IdTable, UrlMemory
 from gossamer.frontier.waiting import HEAD, WaitingUrls
 from gossamer.model.names import Sketch
@@ -28,7 +28,7 @@ from gossamer.stores.columns import (
     unpack_block,
 )
 from gossamer.stores.counting import COUNTS_NAME, unpack_counts
-from gossamer.stores.reading import read_counters
+from gossamer.stores.crawl_views import read_counters
 from gossamer.stores.rows import ALL, Changes, PageRow, ResultRow, Rows, SketchRow
 from gossamer.stores.url_record import Record, UrlState, pack_records
 

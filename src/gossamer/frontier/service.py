@@ -25,8 +25,8 @@ from gossamer.frontier.contract import (
     as_claimed,
 )
 from gossamer.frontier.counters import WorkerRegistry
+from gossamer.frontier.depths import LINKS_AT_ONCE, LinkChanges
 from gossamer.frontier.due_hosts import ASK_AGAIN_S
-from gossamer.frontier.link_graph import LINKS_AT_ONCE, LinkChanges
 from gossamer.frontier.memory import COOKIES_NOTE, CrawlMemory, change_cookies, read_jar
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.settling import add_slice, settle, take_back
@@ -36,7 +36,7 @@ from gossamer.model import Candidate, HostKey, Snapshot
 from gossamer.model.errors import CrawlError
 from gossamer.model.names import Sketch
 from gossamer.policy.cookies import Cookie, CookieChanges
-from gossamer.stores.reading import WORKERS_NAME, HostView, Numbering, WorkerReport, WorkerView
+from gossamer.stores.crawl_views import WORKERS_NAME, HostView, Numbering, WorkerReport, WorkerView
 from gossamer.stores.rows import Rows
 from gossamer.stores.url_record import UrlRecord
 

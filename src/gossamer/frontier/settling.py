@@ -16,8 +16,8 @@ from gossamer.frontier.contract import (
     Settlement,
     Task,
 )
+from gossamer.frontier.depths import LINKS_AT_ONCE, LinkChanges, RemainingLinks
 from gossamer.frontier.hosts import Host
-from gossamer.frontier.link_graph import LINKS_AT_ONCE, LinkChanges, RemainingLinks
 from gossamer.frontier.rules import REPEATED
 from gossamer.frontier.scheduler import Lease
 from gossamer.frontier.state import FrontierState

@@ -12,10 +12,10 @@ import msgspec
 from gossamer.frontier.claims import Claims, DuplicateIndex
 from gossamer.frontier.contract import Link, RetryRequest, Task
 from gossamer.frontier.counters import StoredCounters
-from gossamer.frontier.host_registry import HostRegistry
+from gossamer.frontier.depths import LinkChanges, LinkGraph, is_sitemap
 from gossamer.frontier.hosts import Host
-from gossamer.frontier.link_graph import LinkChanges, LinkGraph, is_sitemap
 from gossamer.frontier.memory import CrawlMemory
+from gossamer.frontier.politeness import HostRegistry
 from gossamer.frontier.router import MAX_SCORE, QueueTable
 from gossamer.frontier.rules import Budget, FrontierRules
 from gossamer.frontier.scheduler import Lease, Scheduler

@@ -61,7 +61,7 @@ class IdTable:
     """A table of ids from 1 to 2**32 - 1 by hashes, in a dozen bytes for each entry.
 
     Of one hash there may be several ids. Entries are in 65,536 small buckets by the first two bytes
-    of the hash, one after another, and are ids by searching the bytes. No bucket is ever large,
+    of the hash, one after another, and are found by searching the bytes. No bucket is ever large,
     so no entry waits for a whole table to grow. Eight more bytes of the hash are stored: of 100
     million entries two agree in all 80 bits with a probability of 4 in a billion.
     """
@@ -146,12 +146,12 @@ class IdTable:
         while at >= 0:
             if not at % stride:
                 yield at
-            # The last place that begins before this one: a match may overlap the one ids.
+            # The last place that begins before this one: a match may overlap the one found.
             at = bucket.rfind(wanted, 0, at + len(wanted) - 1)
 
 
 class UrlPath(msgspec.Struct, frozen=True):
-    """How a URL was ids: its path from a seed."""
+    """How a URL was found: its path from a seed."""
 
     depth: int
     hops: int

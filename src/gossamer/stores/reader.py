@@ -37,7 +37,7 @@ from gossamer.stores.counting import (
     read_reason_counts,
     unpack_counts,
 )
-from gossamer.stores.reading import (
+from gossamer.stores.crawl_views import (
     ALIAS_OUTCOMES,
     ANY_STATE,
     BUSY_HOSTS_NAME,

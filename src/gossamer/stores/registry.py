@@ -14,9 +14,9 @@ import msgspec
 from gossamer.config import IN_DIRECTORY, StoreAddress
 from gossamer.config.store_address import OWN_REDIS
 from gossamer.model.errors import UsageError
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.directory import find_crawl, is_own_redis
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 
 
 def needs_directory(address: StoreAddress) -> bool:

@@ -9,16 +9,16 @@ from typing import Any, Literal, cast
 import msgspec
 
 from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
-from gossamer.coordinator.continuing import read_options
+from gossamer.coordinator.resume import read_options
 from gossamer.frontier.rules import Budget
 from gossamer.model import HostKey, Outcome, Url
 from gossamer.model.errors import CrawlError, GossamerError, OlderFormatError
 from gossamer.modules.page_directory import FOLDER as SAVED_FOLDER
 from gossamer.modules.page_directory import saved_folders
 from gossamer.policy.size_limits import most_received
+from gossamer.stores.crawl_views import ANY_STATE, CrawlCounts, ReadRequest, State, state_of
 from gossamer.stores.directory import APPEND_ONLY_FILES, DATABASE, REDIS_FOLDER, is_crawl
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ANY_STATE, CrawlCounts, ReadRequest, State, state_of
 from gossamer.stores.registry import open_for_reading
 from gossamer.stores.rows import OPTIONS_NAME
 from gossamer.stores.url_record import PageRecord, UrlRecord, UrlState

@@ -9,7 +9,7 @@ from gossamer.config import CrawlOptions, HostTable
 from gossamer.config.host_rules import HOST_KEYS, WHOLE_HOST
 from gossamer.coordinator.plan import SCOPE_NOTE, scope_of
 from gossamer.model import HostKey, Outcome, Url
-from gossamer.stores.reading import CrawlCounts, HostTiming, State, Step, state_of
+from gossamer.stores.crawl_views import CrawlCounts, HostTiming, State, Step, state_of
 from gossamer.stores.url_record import Attempt, PageRecord, UrlRecord, UrlState
 from gossamer.urls import Scope, host_key
 from gossamer.views.crawls import CrawlState, RepeatedPage, StoredCrawl, fields_of, repeated_page

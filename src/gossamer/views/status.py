@@ -14,8 +14,8 @@ from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import CauseCount
 from gossamer.outputs.contract import OutputSpec
 from gossamer.outputs.resumable import OutputState, key_of, read_states
+from gossamer.stores.crawl_views import CrawlCounts, DepthCount, HostView, WorkerView, state_of
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import CrawlCounts, DepthCount, HostView, WorkerView, state_of
 from gossamer.stores.url_record import UrlState
 from gossamer.urls import parse_seed
 from gossamer.views.crawls import CrawlState, StoredCrawl, fields_of

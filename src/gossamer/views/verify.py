@@ -13,11 +13,11 @@ from itertools import chain, islice
 import msgspec
 
 from gossamer.config import HostTable, keep_seconds
-from gossamer.coordinator.continuing import read_options
 from gossamer.coordinator.plan import SCOPE_NOTE, may_keep_cookies
+from gossamer.coordinator.resume import read_options
 from gossamer.model.errors import CrawlError
+from gossamer.stores.crawl_views import CrawlCounts, ReadRequest
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import CrawlCounts, ReadRequest
 from gossamer.stores.rows import OPTIONS_NAME
 from gossamer.stores.sqlite.file import read_metadata
 from gossamer.stores.sqlite.rows import SqliteReader

@@ -6,8 +6,8 @@ import pytest
 from gossamer import UsageError
 from gossamer.config import OPTIONS, CrawlOptions
 from gossamer.config.values import AutoDelay
-from gossamer.coordinator.continuing import pack_options, unpack_options
 from gossamer.coordinator.plan import frontier_rules
+from gossamer.coordinator.resume import pack_options, unpack_options
 
 DELAY = next(option for option in OPTIONS if option.name == "delay")
 SEEDS = ("http://a.test/",)

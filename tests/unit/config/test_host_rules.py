@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gossamer.config import CrawlOptions, HostTable, load
 from gossamer.config.host_rules import HostPattern
 from gossamer.config.values import BadValueError
-from gossamer.coordinator.continuing import pack_options, unpack_options
+from gossamer.coordinator.resume import pack_options, unpack_options
 from gossamer.model.errors import UsageError
 
 TOML = """

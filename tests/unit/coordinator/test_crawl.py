@@ -13,7 +13,7 @@ from gossamer.coordinator.plan import Plan
 from gossamer.coordinator.summary import Summary
 from gossamer.model import Event, EventKind, Level, Snapshot
 from gossamer.model.errors import UsageError
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 from gossamer.testing import Reply, Web
 
 

@@ -5,8 +5,8 @@ from typing import cast
 from gossamer.coordinator.summary import URLS_READ, GivenUpHost, given_up_hosts, read_given_up
 from gossamer.frontier.contract import HOST_FAILED, POISON_WORDS
 from gossamer.model import HostKey, Outcome, Url
+from gossamer.stores.crawl_views import ListedUrl
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ListedUrl
 from gossamer.stores.url_record import UrlRecord, UrlState
 
 

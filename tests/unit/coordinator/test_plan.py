@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import load
-from gossamer.coordinator.continuing import check_unchanged, pack_options, pack_plan, read_options
 from gossamer.coordinator.plan import (
     Plan,
     default_name,
@@ -15,6 +14,7 @@ from gossamer.coordinator.plan import (
     parse_rules,
     start_urls,
 )
+from gossamer.coordinator.resume import check_unchanged, pack_options, pack_plan, read_options
 from gossamer.model.errors import UsageError
 from gossamer.model.names import LinkKind
 from gossamer.policy.content_kinds import HYPERLINKS, PAGES, USUAL, accept_field

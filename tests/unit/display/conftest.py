@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gossamer.coordinator.summary import Summary
 from gossamer.model import Snapshot
 from gossamer.modules.module_stats import ModuleReport
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 HOSTILE = "\x1b[2J\x1b]0;x\x07\r\n\u202e[red]x[/red] [/] :smile:\x9b31m\x7f\ud800"
 """What a server, a title or an exception may say."""

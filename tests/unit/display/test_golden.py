@@ -30,7 +30,7 @@ from gossamer.display.summary import SEEDS_SHOWN, ending, outcome_reasons, seed_
 from gossamer.frontier.scorers.builtin import ScorerReport
 from gossamer.model import Cause, CauseCount, Event, EventKind, HostKey, Outcome, Snapshot, Url
 from gossamer.outputs.contract import OutputReport
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 GOLDEN = Path(__file__).with_name("golden")
 NOW = 1_700_000_000.25

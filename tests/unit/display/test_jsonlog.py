@@ -12,7 +12,7 @@ from gossamer.coordinator.summary import Summary
 from gossamer.display import Outlet
 from gossamer.display.jsonlog import JsonLog, LogLevel
 from gossamer.model import Event, EventKind, Snapshot
-from gossamer.stores.reading import HostView
+from gossamer.stores.crawl_views import HostView
 
 NOW = 1_700_000_000.25
 

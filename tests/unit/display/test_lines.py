@@ -8,7 +8,7 @@ from gossamer.coordinator.summary import Summary
 from gossamer.display import Outlet, progress_line, summary_text
 from gossamer.display.lines import EVENT_WORDS, OUTCOME_WORDS, ErrorsOnly, PlainLines
 from gossamer.model import Event, EventKind, Outcome, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 STATUS = "27s  3,412 of 10,000 pages  128 pages/s  14 MB  8,112 waiting  16 in progress"
 

@@ -14,7 +14,7 @@ from gossamer.coordinator.summary import Summary
 from gossamer.display import Outlet, summary_text
 from gossamer.display.live import LiveDisplay
 from gossamer.model import Event, EventKind, Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 Screen = Callable[[str], list[str]]
 

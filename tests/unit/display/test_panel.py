@@ -7,7 +7,7 @@ from rich.console import Console
 from gossamer.display.live import FULL_HEIGHT, HEIGHT_WITHOUT_WORKERS, Panel
 from gossamer.display.outlet import Message
 from gossamer.model import Snapshot
-from gossamer.stores.reading import HostView, WorkerView
+from gossamer.stores.crawl_views import HostView, WorkerView
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from gossamer.coordinator.summary import Summary
 from gossamer.display.summary import sitemap_words, summary_record, summary_text
 from gossamer.model import Snapshot
 from gossamer.modules.module_stats import ModuleReport
-from gossamer.stores.reading import HostView
+from gossamer.stores.crawl_views import HostView
 
 
 def test_a_crawl_that_went_on_says_what_is_new(summary: Summary) -> None:

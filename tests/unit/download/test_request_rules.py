@@ -8,8 +8,8 @@ import trustme
 
 from gossamer.config import CrawlOptions
 from gossamer.config.request_values import Secret
-from gossamer.coordinator.continuing import pack_options, unpack_options
 from gossamer.coordinator.plan import Plan, request_rules
+from gossamer.coordinator.resume import pack_options, unpack_options
 from gossamer.download.request_settings import RequestSettings
 from gossamer.model import Url
 from gossamer.model.errors import UsageError

@@ -15,7 +15,7 @@ from tests.unit.views.reading import in_directory, in_redis
 
 from gossamer.coordinator.api import crawl
 from gossamer.modules.builtin import Save
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.redis.address import parse_address
 from gossamer.stores.redis.rows import RedisRows
 from gossamer.stores.rows import Changes

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gossamer.config import StoreAddress
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.url_record import PageRecord
 from gossamer.urls import parse_seed
 from gossamer.views.crawls import UrlEntry, list_urls, open_crawl

@@ -11,7 +11,7 @@ from tests.unit.views.reading import explained, in_directory
 
 from gossamer import CrawlError
 from gossamer.model import Cause, Outcome
-from gossamer.stores.reading import ReadRequest
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.views.explain import Explanation
 
 

@@ -6,8 +6,8 @@ from typing import cast
 import msgspec
 import pytest
 
+from gossamer.stores.crawl_views import CrawlCounts, HostView, WorkerView
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import CrawlCounts, HostView, WorkerView
 from gossamer.stores.url_record import UrlState
 from gossamer.views.crawls import StoredCrawl
 from gossamer.views.status import CrawlStatus, crawl_status

@@ -14,8 +14,8 @@ from crawled import crawl_into
 from tests.unit.views.reading import in_directory, status, verified
 
 from gossamer import CrawlError, Page, UsageError
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.directory import find_crawl
-from gossamer.stores.reading import ReadRequest
 from gossamer.testing import Reply, Web
 from gossamer.views.status import CrawlStatus
 

@@ -18,9 +18,8 @@ from typing import Any, Final, Literal, NoReturn, Self
 
 import msgspec
 
-from gossamer.channel.queues import QueueClient
+from gossamer.channel.resending import QueueClient
 from gossamer.config import IN_DIRECTORY, CrawlOptions, StoreAddress
-from gossamer.coordinator.continuing import unpack_options
 from gossamer.coordinator.plan import Plan, request_rules
 from gossamer.coordinator.processes.launcher import Launcher
 from gossamer.coordinator.processes.worker_channel import (
@@ -38,15 +37,16 @@ from gossamer.coordinator.processes.worker_pool import (
     WorkerPool,
     cores,
 )
+from gossamer.coordinator.resume import unpack_options
 from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, Level
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.modules.contract import Hooks, Module
 from gossamer.modules.loading import load_modules
 from gossamer.modules.module_stats import ModuleReport
+from gossamer.stores.crawl_views import WORKERS_NAME, read_workers
 from gossamer.stores.directory import find_crawl
 from gossamer.stores.files import IDENTITY_NAME
-from gossamer.stores.reading import WORKERS_NAME, read_workers
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.crawls import find_crawl_name
 from gossamer.stores.redis.message_queues import heartbeat

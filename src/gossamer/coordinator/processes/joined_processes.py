@@ -10,7 +10,7 @@ import msgspec
 
 from gossamer.channel import Served
 from gossamer.channel.channel import methods_of
-from gossamer.channel.queues import Hello, QueueServer
+from gossamer.channel.resending import Hello, QueueServer
 from gossamer.coordinator.processes.worker_channel import JOINED_CONTRACTS, JOINING, OVER_NOTE
 from gossamer.frontier.contract import FRONTIER
 from gossamer.frontier.service import Frontier

@@ -26,8 +26,8 @@ from gossamer.outputs.contract import OutputReport
 from gossamer.outputs.resumable import state_folder
 from gossamer.outputs.targets import OutputWishes
 from gossamer.outputs.writer import OutputWriter
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.registry import reopening
 from gossamer.stores.rows import ReconnectDeadline, StoreAwayError
 

@@ -21,17 +21,17 @@ import msgspec
 from gossamer.channel import Channel, Contract
 from gossamer.channel.channel import PROTOCOL
 from gossamer.config import StoreAddress
-from gossamer.coordinator.continuing import pack_options
 from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.resume import pack_options
 from gossamer.frontier.contract import FRONTIER
 from gossamer.model import Event, Level, NameTable
 from gossamer.modules.contract import Hooks, Module
 from gossamer.modules.module_stats import ModuleReport
 from gossamer.modules.remote import PAGE_MODULES
-from gossamer.stores.reading import WorkerReport
+from gossamer.stores.crawl_views import WorkerReport
 
 if TYPE_CHECKING:
-    from gossamer.channel.queues import QueueClient
+    from gossamer.channel.resending import QueueClient
     from gossamer.stores.redis.address import RedisAddress
     from gossamer.stores.redis.message_queues import JoinedQueues
 
@@ -154,7 +154,7 @@ def open_queues(
 ) -> "tuple[QueueClient, JoinedQueues]":
     """Open the queues of a process that has joined to the frontier of a crawl."""
     # A worker of a crawl in a file does not load the client of a server.
-    from gossamer.channel.queues import Hello, QueueClient  # noqa: PLC0415
+    from gossamer.channel.resending import Hello, QueueClient  # noqa: PLC0415
     from gossamer.stores.redis.message_queues import JoinedQueues  # noqa: PLC0415
     from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
 

@@ -21,7 +21,6 @@ from gossamer.channel.channel import methods_of
 from gossamer.channel.contract import Caller
 from gossamer.config import keep_seconds, load
 from gossamer.content.page_parser import PageParser, ParseRules, RawPage
-from gossamer.coordinator.continuing import unpack_options
 from gossamer.coordinator.plan import (
     Plan,
     fetch_options,
@@ -39,6 +38,7 @@ from gossamer.coordinator.processes.worker_channel import (
     open_queues,
     printing_to,
 )
+from gossamer.coordinator.resume import unpack_options
 from gossamer.download.address_slots import AddressLocks
 from gossamer.download.client import Client
 from gossamer.frontier.contract import FRONTIER, FrontierClient
@@ -58,8 +58,8 @@ from gossamer.stores.body_writer import (
     WriterRules,
     take_folder,
 )
+from gossamer.stores.crawl_views import WorkerReport
 from gossamer.stores.files import IDENTITY_NAME, CrawlOwner
-from gossamer.stores.reading import WorkerReport
 from gossamer.worker.context import Modules, WorkerContext
 from gossamer.worker.events import report_depths
 from gossamer.worker.fetched_page import PageRows, UnusedMemory, give_back_memory

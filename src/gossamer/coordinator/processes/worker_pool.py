@@ -32,7 +32,7 @@ from gossamer.model import Event, Level
 from gossamer.model.errors import CrawlError, GossamerError
 from gossamer.modules.module_stats import SUMMED_COUNTS, ModuleReport
 from gossamer.modules.remote import PAGE_MODULES, ServedModules
-from gossamer.stores.reading import WorkerReport
+from gossamer.stores.crawl_views import WorkerReport
 from gossamer.stores.rows import PATIENCE_S
 
 CHECK_EVERY_S = 0.05

@@ -25,6 +25,7 @@ from redis.exceptions import RedisError
 
 from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError, UsageError
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.directory import (
     DATABASE,
     REDIS_FOLDER,
@@ -35,7 +36,6 @@ from gossamer.stores.directory import (
     make_folder,
 )
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.address import RedisAddress
 from gossamer.stores.redis.connection import connect
 from gossamer.stores.redis.crawls import crawl_names

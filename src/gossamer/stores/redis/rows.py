@@ -26,8 +26,8 @@ from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError, UsageError
 from gossamer.stores import columns
 from gossamer.stores.columns import NO_QUEUE, block_places
+from gossamer.stores.crawl_views import Presence, ReadRequest
 from gossamer.stores.reader import CrawlReader, explained
-from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.redis.address import RedisAddress, parse_address
 from gossamer.stores.redis.checks import check, require
 from gossamer.stores.redis.connection import ERRORS, BlockingLink, Nodes, linked

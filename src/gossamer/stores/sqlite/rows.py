@@ -19,9 +19,9 @@ from msgspec.structs import astuple
 
 from gossamer.model import Cause, HostKey
 from gossamer.model.errors import UsageError
+from gossamer.stores.crawl_views import Presence, ReadRequest
 from gossamer.stores.directory import DATABASE, find_crawl, is_locked
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import Presence, ReadRequest
 from gossamer.stores.rows import (
     ALL,
     Changes,

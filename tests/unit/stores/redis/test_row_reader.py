@@ -10,8 +10,8 @@ from tests.unit.stores.redis.row_stage import CRAWL, PREFIX, RowStage
 
 from gossamer.config import StoreAddress
 from gossamer.model.errors import CrawlError
+from gossamer.stores.crawl_views import ReadRequest
 from gossamer.stores.reader import CrawlReader
-from gossamer.stores.reading import ReadRequest
 from gossamer.stores.redis.rows import open_redis_reader
 
 

@@ -10,8 +10,8 @@ from gossamer.config import StoreAddress
 from gossamer.frontier.rules import FrontierRules
 from gossamer.frontier.service import Frontier
 from gossamer.model.errors import CrawlError
+from gossamer.stores.crawl_views import WORKERS_NAME, ReadRequest, WorkerReport, WorkerView
 from gossamer.stores.directory import CrawlDirectory
-from gossamer.stores.reading import WORKERS_NAME, ReadRequest, WorkerReport, WorkerView
 from gossamer.stores.sqlite.rows import SqliteRows, open_sqlite_reader
 
 REPORT = WorkerReport(pid=4711, machine="here", memory=80_000_000, busy=0.5)

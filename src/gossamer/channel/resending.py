@@ -1,8 +1,8 @@
-"""A channel over queues that outlast both ends: the frontier may be another process tomorrow.
+"""Calls that are held until they are answered, and sent again to whoever is the frontier next.
 
-A process that has joined a crawl puts its calls into one queue, and finds the answers in another. A
-message in a queue is a header and frames as on every channel. The frontier takes a message from
-the queue in the commit that has its effects, and the answer gets into the other queue in that
+A process that has joined a crawl puts its calls, settlements above all, into one queue, and finds
+the answers in another. A message in a queue is a header and frames as on every channel. The
+frontier takes a message from the queue in the commit that has its effects, and the answer gets into the other queue in that
 commit: so a call is carried out once, whoever is the frontier. A new frontier says hello, and gets
 all calls again that were not answered; those that it has seen already it skips.
 """

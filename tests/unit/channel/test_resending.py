@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.channel import Contract, Served
 from gossamer.channel.channel import PROTOCOL
-from gossamer.channel.queues import Hello, QueueClient, QueueServer
+from gossamer.channel.resending import Hello, QueueClient, QueueServer
 from gossamer.model.errors import CrawlError
 
 CALLS = 60

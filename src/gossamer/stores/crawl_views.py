@@ -1,4 +1,4 @@
-"""What a reader tells about a crawl, and what processes store for it to tell: see `reader.py`."""
+"""What a reader tells about a crawl: counters, hosts, workers, pages; `reader.py` reads them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

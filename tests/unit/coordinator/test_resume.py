@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from gossamer.config import CrawlOptions, load
-from gossamer.coordinator.continuing import (
+from gossamer.coordinator.plan import Plan
+from gossamer.coordinator.resume import (
     Origin,
     command_to_continue,
     module_changes,
     pack_options,
     read_options,
 )
-from gossamer.coordinator.plan import Plan
 from gossamer.model import Snapshot
 from gossamer.model.errors import CrawlError
 from gossamer.modules.plugins import absolute_name

@@ -1,4 +1,4 @@
-"""The hosts and registered domains of a crawl: what is in memory of each, and what is active.
+"""Politeness: when each host may be asked again, and what is in memory of hosts and domains.
 
 Of every host the key and the number of its URLs are in memory, of every domain its credit
 (`HostMemory`). The rest of a host's row is read when one of its URLs waits or is in progress: then
@@ -23,7 +23,7 @@ from gossamer.policy.backoff import (
     longest_pause_s,
     pause_after_request_s,
 )
-from gossamer.stores.reading import HostView
+from gossamer.stores.crawl_views import HostView
 from gossamer.stores.rows import DomainRow, HostRow, Rows
 
 SLOW_HOSTS = 64
