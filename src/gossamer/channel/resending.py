@@ -2,9 +2,10 @@
 
 A process that has joined a crawl puts its calls, settlements above all, into one queue, and finds
 the answers in another. A message in a queue is a header and frames as on every channel. The
-frontier takes a message from the queue in the commit that has its effects, and the answer gets into the other queue in that
-commit: so a call is carried out once, whoever is the frontier. A new frontier says hello, and gets
-all calls again that were not answered; those that it has seen already it skips.
+frontier takes a message from the queue in the commit that has its effects, and the answer gets into
+the other queue in that commit: so a call is carried out once, whoever is the frontier. A new
+frontier says hello, and gets all calls again that were not answered; those that it has seen already
+it skips.
 """
 
 import asyncio
