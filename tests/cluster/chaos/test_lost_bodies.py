@@ -22,7 +22,7 @@ NOISE = 2 * LARGE_BYTES
 LARGE_PAGES = len(HOSTS) * LEAVES
 
 WRITES_AND_DIES = """
-import os, pathlib, signal
+import asyncio, os, pathlib, signal
 from gossamer.stores.bodies import body_name
 from gossamer.stores.redis.bodies import RedisBodies
 write, mark = RedisBodies.write, pathlib.Path(__file__).with_name("died")
@@ -30,6 +30,8 @@ async def write_and_die(self, *arguments):
     reference = await write(self, *arguments)
     if body_name(reference) and not mark.exists():
         mark.touch()
+        while await self.fetch(body_name(reference)) is None:
+            await asyncio.sleep(0.01)
         os.kill(os.getpid(), signal.SIGKILL)
     return reference
 RedisBodies.write = write_and_die
@@ -47,11 +49,7 @@ async def write_and_lose(self, content, url_id, *arguments):
     mark = folder / f"lost-{url_id}"
     if url_id in {12, 15, 18} and not mark.exists():
         mark.touch()
-        command = "DEL", self._keys.body(body_name(reference))
-        if self._attach is None:
-            await self._ask(*command)
-        else:
-            self._attach(command)
+        self._attach(("DEL", self._keys.body(body_name(reference))))
     return reference
 RedisBodies.write = write_and_lose
 class Loses:
@@ -92,8 +90,9 @@ def test_a_worker_is_killed_between_a_body_and_its_settlement(
     server: "RedisServer", crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
     crawl.folder.joinpath("dies.py").write_text(WRITES_AND_DIES, encoding="utf-8")
-    said = crawl.crawl("--module", f"{crawl.folder}/dies.py:Dies", lease_s=LONG_LEASE_S).succeed()
-    assert said.count("died (signal 9) and is replaced") == 1
+    run = crawl.crawl("--module", f"{crawl.folder}/dies.py:Dies", workers=0, lease_s=LONG_LEASE_S)
+    assert crawl.worker().succeed().count("died (signal 9) and is replaced") == 1
+    run.succeed()
     assert crawl.result() == expected
     times = times_left(server, crawl)
     assert_others_run_out(times)
@@ -102,16 +101,14 @@ def test_a_worker_is_killed_between_a_body_and_its_settlement(
 
 
 @pytest.mark.req("B1", "B3", "D16")
-@pytest.mark.parametrize("joined", [False, True])
 def test_bodies_that_are_gone_before_their_commit_are_fetched_again(
-    server: "RedisServer", crawl: "ProcessCrawl", expected: "CrawlResult", joined: bool
+    server: "RedisServer", crawl: "ProcessCrawl", expected: "CrawlResult"
 ) -> None:
-    """A worker that has joined settles its pages again, whoever leads: it is refused then."""
+    """The worker settles its pages again, whoever leads: it is refused then."""
     crawl.folder.joinpath("loses.py").write_text(LOSES, encoding="utf-8")
     module = "--module", f"{crawl.folder}/loses.py:Loses"
-    run = crawl.crawl(*module, workers=0 if joined else 2, lease_s=LONG_LEASE_S)
-    if joined:
-        crawl.worker().succeed()
+    run = crawl.crawl(*module, workers=0, lease_s=LONG_LEASE_S)
+    crawl.worker().succeed()
     said = run.succeed()
     assert "the store has lost what workers had written of a page" in said
     assert len([*crawl.folder.glob("lost-*")]) == 3
@@ -125,11 +122,12 @@ def test_bodies_that_are_gone_before_their_commit_are_fetched_again(
 def test_what_has_expired_leaves_nothing_behind(
     server: "RedisServer", crawl: "ProcessCrawl"
 ) -> None:
-    run = crawl.crawl("--keep", "1s", delay_s=0.4)
-    seen = 0
+    run = crawl.crawl("--keep", "1s", workers=0, delay_s=0.4)
+    worker, seen = crawl.worker(), 0
     while not run.has_ended:
         seen = max(seen, len(times_left(server, crawl)))
     run.succeed()
+    worker.succeed()
     assert seen > 0
     assert len(crawl.saved()) > LARGE_PAGES
     assert len(times_left(server, crawl)) < LARGE_PAGES

@@ -12,10 +12,10 @@ from tests.unit.stores.redis.row_stage import COMMIT, CRAWL, PREFIX, send
 from gossamer.model.errors import CrawlError
 from gossamer.stores.bodies import BodyReader, BodyReference, body_name
 from gossamer.stores.redis.address import parse_address
-from gossamer.stores.redis.bodies import LARGE_BYTES, MOST_BYTES, RedisBodies
+from gossamer.stores.redis.bodies import LARGE_BYTES, RedisBodies
 from gossamer.stores.redis.crawls import delete_crawl, register_name
 from gossamer.stores.redis.lead import BodiesLostError
-from gossamer.stores.redis.message_queues import AsyncLink, JoinedQueues, settlement_queue
+from gossamer.stores.redis.message_queues import JoinedQueues, settlement_queue
 from gossamer.stores.redis.row_keys import UNSETTLED_S, RowKeys
 from gossamer.stores.rows import Changes, PageRow
 from gossamer.views.redis_copy import copy_crawl
@@ -23,7 +23,6 @@ from gossamer.views.redis_copy import copy_crawl
 if TYPE_CHECKING:
     from tests.unit.stores.redis.row_stage import RowStage
 
-    from gossamer.stores.redis.connection import Command
     from gossamer.stores.redis.rows import RedisRows
 
 T = TypeVar("T")
@@ -38,11 +37,16 @@ def with_bodies(stage: "RowStage", work: Callable[[RedisBodies], Awaitable[T]]) 
     """Do something as a worker does."""
 
     async def run() -> T:
-        bodies = RedisBodies(parse_address(stage.server.url), RowKeys(CRAWL))
+        address, keys = parse_address(stage.server.url), RowKeys(CRAWL)
+        queues = JoinedQueues(address, keys, "writer", lambda _: None)
+        bodies = RedisBodies(address, keys, queues.attach)
         try:
-            return await work(bodies)
+            done = await work(bodies)
+            assert await queues.send(1, b"settlement")
+            return done
         finally:
             await bodies.close()
+            await queues.close()
 
     return asyncio.run(run())
 
@@ -51,15 +55,11 @@ def write(stage: "RowStage", *contents: bytes, lease: int = 1) -> list[bytes]:
     """Write the contents of the pages of URLs 1, 2 and so on; return the references."""
 
     async def work(bodies: RedisBodies) -> list[bytes]:
-        return await asyncio.gather(
-            *(bodies.write(one, url, lease, 0.0, b"") for url, one in enumerate(contents, 1))
-        )
+        return [
+            await bodies.write(one, url, lease, 0.0, b"") for url, one in enumerate(contents, 1)
+        ]
 
     return with_bodies(stage, work)
-
-
-def numbered(number: int) -> bytes:
-    return b"%d" % number + ONE
 
 
 def key_of(stored: bytes) -> bytes:
@@ -108,6 +108,23 @@ def test_a_body_runs_out_until_a_commit_keeps_it_and_goes_when_it_is_dropped(
     send(rows, dropped)
     assert time_left(stage, first) == GONE
     assert stage.client.hgetall(f"{PREFIX}contents") == {}
+
+
+def test_a_process_that_has_not_joined_writes_none_and_reads_those_of_others(
+    stage: "RowStage",
+) -> None:
+    (stored,) = write(stage, ONE)
+
+    async def work() -> tuple[bytes, list[bytes | None]]:
+        bodies = RedisBodies(parse_address(stage.server.url), RowKeys(CRAWL))
+        written = await bodies.write(TWO, 2, 1, 0.0, b"")
+        bodies.discard(stored)
+        names = body_name(stored) or "", "1:1:0"
+        found = await asyncio.gather(*map(bodies.fetch, names))
+        await bodies.close()
+        return written, found
+
+    assert asyncio.run(work()) == (TWO, [ONE, None])
 
 
 def test_a_small_body_is_part_of_the_settlement(stage: "RowStage") -> None:
@@ -195,7 +212,7 @@ def test_a_body_that_is_written_again_in_the_middle_of_its_commit_is_kept(
     assert time_left(stage, stored) == KEPT
 
 
-def test_what_is_discarded_goes_with_the_next_body_unless_it_is_kept(stage: "RowStage") -> None:
+def test_what_is_discarded_goes_unless_it_is_kept(stage: "RowStage") -> None:
     rows = stage.begin()
     first, second = write(stage, ONE, TWO)
     send(rows, keep(1, first))
@@ -211,27 +228,6 @@ def test_what_is_discarded_goes_with_the_next_body_unless_it_is_kept(stage: "Row
     assert time_left(stage, first) == KEPT
 
 
-def test_pages_of_a_process_share_round_trips(
-    stage: "RowStage", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trips, ask = [], AsyncLink.ask
-
-    async def counted(link: AsyncLink, *commands: "Command") -> list[object]:
-        trips.append(len(commands))
-        return await ask(link, *commands)
-
-    async def work(bodies: RedisBodies) -> list[bytes | None]:
-        references = await asyncio.gather(
-            *(bodies.write(numbered(one), one, 1, 0.0, b"") for one in range(50))
-        )
-        names = [body_name(one) or "" for one in references]
-        return await asyncio.gather(*map(bodies.fetch, [*names, "1:1:0"]))
-
-    monkeypatch.setattr(AsyncLink, "ask", counted)
-    assert with_bodies(stage, work) == [*map(numbered, range(50)), None]
-    assert trips == [1, 49, 1, 50]  # what is said while another is on its way goes together
-
-
 def test_bodies_of_a_process_that_has_joined_travel_with_what_it_says_next(
     stage: "RowStage",
 ) -> None:
@@ -239,7 +235,7 @@ def test_bodies_of_a_process_that_has_joined_travel_with_what_it_says_next(
         address, keys = parse_address(stage.server.url), RowKeys(CRAWL)
         queues = JoinedQueues(address, keys, "w", lambda _: None)
         bodies = RedisBodies(address, keys, queues.attach)
-        references = [await bodies.write(numbered(one), one, 1, 0.0, b"") for one in (1, 2, 3)]
+        references = [await bodies.write(ONE, one, 1, 0.0, b"") for one in (1, 2, 3)]
         before = [*stage.client.scan_iter(ALL)]
         assert await queues.send(1, b"settlement")
         bodies.discard(references[1])
@@ -264,25 +260,6 @@ def test_what_comes_late_from_a_lost_connection_takes_no_kept_body_away(
     send(rows, keep(1, stored))
     assert write(stage, ONE) == [stored]
     assert time_left(stage, stored) == KEPT
-
-
-def test_large_bodies_travel_apart_and_a_page_that_is_cancelled_takes_no_other_along(
-    stage: "RowStage",
-) -> None:
-    large = bytes(MOST_BYTES)
-
-    async def work(bodies: RedisBodies) -> None:
-        first = asyncio.create_task(bodies.write(large, 1, 1, 0.0, b""))
-        others = [bodies.write(large + b"%d" % one, one, 1, 0.0, b"") for one in (2, 3)]
-        writing = asyncio.gather(*others)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        first.cancel()
-        stored = await writing
-        for reference, ending in zip(stored, (b"2", b"3"), strict=True):
-            assert await bodies.fetch(body_name(reference) or "") == large + ending
-
-    with_bodies(stage, work)
 
 
 def test_a_server_that_is_full_ends_the_crawl_and_loses_nothing(stage: "RowStage") -> None:
