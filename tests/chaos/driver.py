@@ -4,7 +4,7 @@ Everything is imported once; for each job, one line of JSON on standard input, a
 that is the command as people run it. The answer is two lines: its process id, and how it ended,
 with a 1 if a step was fatal, else a 0.
 
-A job may name a step, such as `after Frontier.settle`, and at which passing of it the process
+A job may name a step, such as `after Frontier._record`, and at which passing of it the process
 kills itself: the coordinator, or a worker, but only the first that comes to it; or a worker that
 kills its coordinator before. So the package knows nothing of these tests, and a step that is
 renamed is noticed.

@@ -56,7 +56,7 @@ def test_the_whole_crawl_dies_and_goes_on(
 ) -> None:
     for passing in (3, 9):
         run = gossamer.start(
-            *command, step="after Frontier.settle", passing=passing, commit_every_s=0.005
+            *command, step="after Frontier._record", passing=passing, commit_every_s=0.005
         )
         assert run.was_killed()
         gossamer.start("verify", "--dir", tmp_path / "c").succeed()

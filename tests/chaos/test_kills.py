@@ -33,10 +33,10 @@ COORDINATOR_STEPS = [
     *["after WaitingUrls.take", "after Frontier.route"],
     *["after FrontierState.begin_tasks", "after Frontier.lease"],
     *["after Frontier.join", "after Frontier.release", "after Frontier.claim"],
-    *["before Frontier.settle", "after FrontierState.wait_for_retry"],
+    *["before Frontier._record", "after FrontierState.wait_for_retry"],
     *["after UrlMemory.finish", "after PageMemory.add", "after UrlMemory.set_path"],
     *["after PageMemory.add_result", "after LinkGraph._put_in_line"],
-    *["after Frontier.settle", "after Frontier.confirm_depth_changes"],
+    *["after Frontier._record", "after Frontier.confirm_depth_changes"],
     *["before Frontier.commit", "after HostRegistry.save", "after FrontierState._lease_row"],
     *["before SqliteRows.write", "after SqliteRows.write"],
     *["before SqliteRows._commit", "before Checkpoints.after_commit", "after SqliteRows._commit"],
@@ -166,7 +166,7 @@ def test_a_loss_of_power_costs_the_last_commits_only(
 def test_a_loss_of_power_at_the_beginning_leaves_a_crawl_its_directory(
     crawl: "SmallCrawl", tmp_path: Path
 ) -> None:
-    settled = {"step": "after Frontier.settle", "passing": 3}
+    settled = {"step": "after Frontier._record", "passing": 3}
     assert crawl.start(tmp_path, **settled, **QUICK_COMMITS).was_killed()
     os.truncate(tmp_path / "crawl.sqlite-wal", 0)
     crawl.finish(tmp_path)
@@ -177,7 +177,7 @@ def test_a_loss_of_power_at_the_beginning_leaves_a_crawl_its_directory(
 def test_killed_while_it_starts_over(passing: int, crawl: "SmallCrawl", tmp_path: Path) -> None:
     """The old state goes file by file; what is left of it is not taken for a crawl."""
     assert crawl.start(tmp_path, "--max-pages", 1).end() == 0
-    settled = {"step": "after Frontier.settle", "passing": 20}
+    settled = {"step": "after Frontier._record", "passing": 20}
     assert crawl.start(tmp_path, **settled, **QUICK_COMMITS).was_killed()
     assert tmp_path.joinpath("crawl.sqlite-wal").stat().st_size > 0
     assert crawl.start(tmp_path, "--fresh", step="after Path.unlink", passing=passing).was_killed()
@@ -217,7 +217,7 @@ def test_what_a_kill_at_the_very_end_kept_from_the_modules_is_told_all_the_same(
     ("step", "role"),
     [
         ("after Frontier.claim", "coordinator"),
-        ("after Frontier.settle", "coordinator"),
+        ("after Frontier._record", "coordinator"),
         ("after os.replace", "worker"),
     ],
 )

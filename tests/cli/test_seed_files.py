@@ -94,7 +94,7 @@ def test_seeds_with_depth_and_score_and_bad_lines(bench: SeedBench) -> None:
         "/five": (3, None),
         "/linked": (1, None),
     }
-    assert "all 41 checks passed" in bench.gossamer("verify", "--dir", "list-crawl")
+    assert "all 42 checks passed" in bench.gossamer("verify", "--dir", "list-crawl")
     (bench.folder / name).unlink()  # it is not needed any more
     assert "this crawl is finished" in bench.gossamer("resume", "list-crawl")
 
@@ -248,4 +248,4 @@ def test_the_scope_of_a_rule_is_around_seeds_in_files_too(bench: SeedBench) -> N
     done = bench.run("--seeds", name, "--config", "gossamer.toml", "--scope", "any")
     assert done.returncode == 0, done.stderr
     assert bench.urls("list-crawl").keys() == {"/one", "/linked"}
-    assert "all 41 checks passed" in bench.gossamer("verify", "--dir", "list-crawl")
+    assert "all 42 checks passed" in bench.gossamer("verify", "--dir", "list-crawl")
