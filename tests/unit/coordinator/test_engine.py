@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
 
+from gossamer.coordinator import engine as engine_module
 from gossamer.coordinator.engine import Engine
 from gossamer.coordinator.in_process import InProcessWorkers
 from gossamer.download.client import Client
@@ -18,6 +19,7 @@ from gossamer.frontier.rules import FrontierRules, SchedulerRules
 from gossamer.frontier.scorers.builtin import Fifo
 from gossamer.frontier.service import Frontier
 from gossamer.model import Candidate, HostKey, Page, Url
+from gossamer.model.names import Sketch
 from gossamer.model.page import NO_ATTRIBUTES
 from gossamer.modules.contract import Delivered, FinishedUrl, FollowedLink, Hooks
 from gossamer.policy import AddressPolicy
@@ -70,6 +72,44 @@ class RecordingStore(Frontier):
             self.spans.append((worker, domain, step, self._step))
 
 
+class DurableStore(Frontier):
+    """A store that answers when what it was told is durable, as a channel does."""
+
+    def __init__(self, rules: FrontierRules) -> None:
+        super().__init__(SqliteRows(), rules, time.time())
+        self.on_told: Callable[[], None] = lambda: None
+
+    async def settle(self, settlement: Settlement, now: float) -> Settled:
+        settled = await super().settle(settlement, now)
+        await self._be_durable()
+        return settled
+
+    async def claim_and_settle(
+        self, settlement: Settlement, sketch: Sketch | None, now: float
+    ) -> Settled:
+        settled = await super().claim_and_settle(settlement, sketch, now)
+        await self._be_durable()
+        return settled
+
+    async def release(
+        self,
+        task: Task,
+        feedback: HostFeedback | None,
+        now: float,
+        returned: ReturnedTask | None = None,
+    ) -> bool:
+        released = await super().release(task, feedback, now, returned)
+        await self._be_durable()
+        return released
+
+    async def _be_durable(self) -> None:
+        durable = asyncio.Event()
+        self.when_durable(durable.set)
+        self.on_told()
+        async with asyncio.timeout(5):  # else whoever gives back would wait as well
+            await durable.wait()
+
+
 class Silent:
     """A module runner without modules."""
 
@@ -98,6 +138,7 @@ class EngineBench:
         self._engine = Engine(store, time.time, scorer, Draw(QueueTable(10), 0), no_tick)
         self._workers = InProcessWorkers(context, slots, self._engine.settled)
         self.stop = self._engine.stop
+        self.settled = self._engine.settled
 
     async def run(self) -> str:
         return await self._engine.run(self._workers)
@@ -194,6 +235,23 @@ def test_it_tells_what_ended_the_crawl(
             return await one.run()
 
     assert asyncio.run(program()) == ended_by
+
+
+def test_a_page_waits_for_no_commit_and_the_last_commit_for_nothing(
+    web: Web, domains: Domains, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "COMMIT_PAUSE_S", 1000.0)
+    web.site("a.test").page("/", links=["/more"])
+    web.site("a.test").page("/more")
+    store = DurableStore(rules())
+
+    async def program() -> str:
+        # The host is asked for its robots.txt first, and the one slot is free again at once.
+        async with engine(web, store, domains, ["http://a.test/"], slots=[1]) as one:
+            store.on_told = one.settled
+            return await one.run()
+
+    assert asyncio.run(program()) == "complete"
 
 
 @pytest.mark.parametrize("last", [True, False])
