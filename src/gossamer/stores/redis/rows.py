@@ -211,7 +211,7 @@ class RedisRows(ReadableRedisRows):
         for number, packed in self._led(super().url_blocks()):
             # If it is damaged, its rows are read.
             places, first = block_places(packed), number * columns.BLOCK
-            if first + len(places) <= len(self._queue_of):
+            if places and first + len(places) <= len(self._queue_of):
                 self._queue_of[first : first + len(places)] = array("b", places)
                 self._placed += len(places) - (number == 0)
             yield number, packed
