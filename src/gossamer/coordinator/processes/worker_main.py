@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
+from functools import cache
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
 
@@ -72,6 +73,7 @@ from gossamer.worker.sitemaps import SitemapReader
 from gossamer.worker.traps import TrapWatch
 
 if TYPE_CHECKING:
+    from gossamer.stores.redis.bodies import RedisBodies
     from gossamer.stores.redis.message_queues import JoinedQueues
 
 EXIT_FAILED: Final = 1
@@ -346,15 +348,23 @@ async def open_bodies(
     segments = await open_segments(plan, store, process.number, stack)
     if not plan.options.store.is_server:
         return segments, no_body
-    # A worker of a crawl in a file does not load the client of a server.
-    from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
-    from gossamer.stores.redis.bodies import RedisBodies  # noqa: PLC0415
-    from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
 
-    attach = None if process.queues is None else process.queues.attach
-    bodies = RedisBodies(parse_address(plan.options.store.url), RowKeys(plan.name), attach)
-    stack.push_async_callback(bodies.close)
-    return segments or bodies, bodies.fetch
+    @cache
+    def opened() -> "RedisBodies":
+        # Who does not need it does not load the client of a server: that takes a quarter second.
+        from gossamer.stores.redis.address import parse_address  # noqa: PLC0415
+        from gossamer.stores.redis.bodies import RedisBodies  # noqa: PLC0415
+        from gossamer.stores.redis.row_keys import RowKeys  # noqa: PLC0415
+
+        attach = None if process.queues is None else process.queues.attach
+        bodies = RedisBodies(parse_address(plan.options.store.url), RowKeys(plan.name), attach)
+        stack.push_async_callback(bodies.close)
+        return bodies
+
+    async def fetch(name: str) -> bytes | None:
+        return await opened().fetch(name)
+
+    return segments or (None if process.queues is None else opened()), fetch
 
 
 async def open_segments(
