@@ -88,6 +88,8 @@ class Crawl:
         self._stopped = False
         self._has_opened = False
         self._is_open = False
+        self._outputs_failed = False
+        """Whether the outputs of the crawl as it is open now cannot be written."""
         self._is_time_over = False
         self._reports: list[ModuleReport] = []
         self._to_retry = to_retry
@@ -106,10 +108,18 @@ class Crawl:
     def stop(self) -> None:
         """End the crawl when what is in progress is finished."""
         self._stopped = True
+        self._stop_work()
+
+    def _stop_work(self) -> None:
         if self._preparing is not None:
             self._preparing.cancel()
         if self._engine is not None:
             self._engine.stop()
+
+    def _end_for_outputs(self) -> None:
+        """End the work: what it finds is not written. A crawl that is opened again goes on."""
+        self._outputs_failed = True
+        self._stop_work()
 
     def _end_time(self) -> None:
         """End the crawl in the same way, because its time is over."""
@@ -128,10 +138,15 @@ class Crawl:
             while True:
                 try:
                     async with open_to_crawl(self._open_request(), rules) as crawl:
-                        self._has_opened = self._is_open = True
+                        self._has_opened, self._is_open, self._outputs_failed = True, True, False
                         say = partial(self._observer.say, "warning")
                         async with open_outputs(
-                            self._plan, self._wishes, crawl, self._launch, say, self.stop
+                            self._plan,
+                            self._wishes,
+                            crawl,
+                            self._launch,
+                            say,
+                            self._end_for_outputs,
                         ) as outputs:
                             return await self._crawl(crawl, outputs)
                 except CrawlChangedError as error:
@@ -226,7 +241,7 @@ class Crawl:
         self._engine = engine = make_engine(
             crawl, self._plan, self._scorer, self._observer.say, tick, modules.served
         )
-        if self._stopped:
+        if self._stopped or self._outputs_failed:
             engine.stop()
         await modules.open(crawl, has_begun=has_begun)
         try:
@@ -246,7 +261,7 @@ class Crawl:
     async def _prepare(self, seed_files: SeedFiles) -> bool:
         """Read files of seeds for the scope, perhaps from a silent pipe; False: it was stopped."""
         self._preparing = asyncio.create_task(seed_files.prepare())
-        if self._stopped:
+        if self._stopped or self._outputs_failed:
             self._preparing.cancel()
         await asyncio.wait([self._preparing])
         if self._preparing.cancelled():
