@@ -1,5 +1,6 @@
 """A command that has joined a crawl is killed with what it has started: who goes on, and when."""
 
+import os
 import signal
 from collections.abc import Callable
 from itertools import pairwise
@@ -65,3 +66,17 @@ def test_others_go_on_with_its_hosts_at_once_and_the_next_has_its_number(
     assert crawl.result() == expected
     crawl.assert_polite()
     crawl.verify()
+
+
+def test_who_stood_still_at_the_end_learns_that_the_crawl_is_over(crawl: "ProcessCrawl") -> None:
+    """Its queue is gone by then, and nobody is there to answer it."""
+    run = crawl.crawl(workers=1, lease_s=2.0)
+    joined = crawl.worker()
+    crawl.await_words(joined, "joins the crawl")
+    standing_still = [joined.pid, *descendants(joined.pid)]
+    for pid in standing_still:
+        os.kill(pid, signal.SIGSTOP)
+    run.succeed()
+    for pid in standing_still:
+        os.kill(pid, signal.SIGCONT)
+    assert "the crawl is over" in joined.succeed()

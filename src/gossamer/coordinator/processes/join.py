@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, Self
+from typing import Any, Final, Literal, Self
 
 import msgspec
 
@@ -68,6 +68,8 @@ ASK_EVERY_S: Final = 0.2
 WATCH_EVERY_S: Final = 2.0
 """How often a process checks whether the crawl is there, and whether anybody leads it."""
 CLOSE_WITHIN_S: Final = 2.0
+MISSED_END_S: Final = 10.0
+"""How long workers may take to end when the crawl is over and nobody is there to answer them."""
 SILENT_S: Final = 15.0
 """A worker that lives is heard of many times in this."""
 INTERRUPTED: Final = "interrupted"
@@ -254,6 +256,7 @@ class JoinedWorkers:
         self._number = number
         self._pool: WorkerPool | None = None
         self._stopped = asyncio.Event()
+        self._has_missed_end = False
         launcher.say = partial(self._log.say, "warning")
 
     @property
@@ -280,8 +283,12 @@ class JoinedWorkers:
             request_rules(options, os.environ)  # reports a missing secret before it joins
             modules = load_modules(options.module)
             first = () if self._number is None else (self._number,)
-            new = [await self._new_number(crawl) for _ in range(joining.size.least - len(first))]
-            joining = msgspec.structs.replace(joining, numbers=(*first, *new))
+            numbers = [*first]
+            while len(numbers) < joining.size.least:
+                if (number := await self._new_number(crawl)) is None:
+                    return crawl.client.over.result()
+                numbers.append(number)
+            joining = msgspec.structs.replace(joining, numbers=tuple(numbers))
             self._log.role = joining.name
             verb = "joins" if joining.size.most == 1 else "join"
             self._log.say("info", f"{joining.name} {verb} the crawl {crawl.plan.name}")
@@ -289,32 +296,49 @@ class JoinedWorkers:
             self._pool = self._make_pool(crawl, joining, here)
             return await self._work(crawl, self._pool)
 
-    async def _new_number(self, crawl: JoinedCrawl) -> int:
-        """Return the number of one more worker."""
+    async def _new_number(self, crawl: JoinedCrawl) -> int | None:
+        """Return the number of one more worker; None: the crawl is over."""
         asking = asyncio.ensure_future(crawl.new_worker())
         try:
             await self._wait_for_any(crawl, asking)
-            return asking.result()
+            return asking.result() if asking.done() else None
         finally:
             asking.cancel()
 
     async def _wait_for_any(self, crawl: JoinedCrawl, *events: asyncio.Future[Any]) -> None:
-        """Wait for one of the events; a CrawlError when the crawl is not there any more."""
+        """Wait for one of the events, or the end of the crawl.
+
+        A CrawlError when the crawl is not there any more.
+        """
         watching = asyncio.create_task(self._watch(crawl))
         try:
-            await asyncio.wait([*events, watching], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                [*events, crawl.client.over, watching], return_when=asyncio.FIRST_COMPLETED
+            )
             if watching.done():
                 watching.result()
         finally:
             watching.cancel()
 
-    async def _watch(self, crawl: JoinedCrawl) -> NoReturn:
-        """Say when nobody leads the crawl; a CrawlError when it is not in the store any more."""
-        is_led, name = True, crawl.plan.name
+    async def _watch(self, crawl: JoinedCrawl) -> None:
+        """Say when nobody leads the crawl; return when it is over, and nobody has told us.
+
+        Whoever was slow to hear of the end finds its queue gone. A CrawlError when the crawl is not
+        in the store any more.
+        """
+        is_led, name, over = True, crawl.plan.name, crawl.client.over
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
             was_led, is_led = is_led, await crawl.is_led()
-            if was_led and not is_led:
+            if is_led:
+                continue
+            (ended_by,) = await asyncio.to_thread(crawl.rows.read_metadata, [OVER_NOTE])
+            if ended_by and not over.done():
+                self._has_missed_end = True
+                over.set_result(ended_by.decode())
+            if over.done():
+                return
+            if was_led:
                 message = f"nobody leads the crawl {name}: waiting for a gossamer crawl or frontier"
                 self._log.say("info", message)
 
@@ -352,9 +376,11 @@ class JoinedWorkers:
         work = asyncio.create_task(pool.run())
         stopping = asyncio.create_task(self._stopped.wait())
         try:
-            await self._wait_for_any(crawl, work, over, stopping)
+            await self._wait_for_any(crawl, work, stopping)
             pool.stop()
-            await work
+            await asyncio.wait([work], timeout=MISSED_END_S if self._has_missed_end else None)
+            if work.done():
+                work.result()
         finally:
             work.cancel()
             stopping.cancel()
