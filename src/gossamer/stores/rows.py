@@ -54,7 +54,7 @@ class UrlRow(msgspec.Struct, array_like=True, gc=False):
     given_score: float | None = None
     """That of the link by which it was found first."""
     lastmod: float | None = None
-    """What a sitemap says of it, as the next two (`stores.listing.Listing`)."""
+    """What a sitemap says of it, as the next two (`Listing` in `frontier/contract.py`)."""
     priority: float | None = None
     sitemap_of: str | None = None
     score: float | None = None
